@@ -16,14 +16,14 @@ export interface EndpointEntry {
   readonly path: `/${string}`;
   readonly summary: string;
   readonly auth: Auth;
-  /** `DEFAULT_BODY_BYTES_MAX` when absent. */
+  /** Default: `DEFAULT_BODY_BYTES_MAX`. */
   readonly bodyBytesMax?: number;
   readonly headers?: readonly HeaderEntry[];
   /** Headers of a successful response, in addition to those that every response has. */
   readonly responseHeaders?: readonly string[];
   /** Success statuses other than 200, and when they are sent. */
   readonly otherStatuses?: Readonly<Record<number, string>>;
-  /** Approximate maximum number of members in a JSON body; `BODY_MEMBERS_MAX` when absent. */
+  /** Approximate maximum number of members in a JSON body. Default: `BODY_MEMBERS_MAX`. */
   readonly bodyMembersMax?: number;
   /** In addition to `SHARED_ERRORS`. */
   readonly errors: readonly ErrorCode[];

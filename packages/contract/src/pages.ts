@@ -1,13 +1,13 @@
 /** A page of a list, newest first. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** True: more rows lie beyond the page in the direction of travel. */
+  /** True: there are more rows after this page, in the direction of paging. */
   readonly hasMore: boolean;
 }
 
-/** Which page of a list; one of the two cursors at most. */
+/** Selects a page of a list, with at most one of the two cursors. */
 export interface PageQuery {
-  /** 1 to 50; 10 when absent. */
+  /** 1 to 50; default 10. */
   readonly limit?: number | undefined;
   readonly startingAfter?: string | undefined;
   readonly endingBefore?: string | undefined;

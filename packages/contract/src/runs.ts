@@ -16,11 +16,13 @@ export interface Run {
   /** Empty until the run is final. */
   readonly outputs: readonly OutputItem[];
   readonly runStatus: RunStatus;
-  /** Credits captured; 0 while unfinished, failed or free. */
+  /** Credits captured; 0 if unfinished, failed, or free. */
   readonly tokens: number;
 }
 
-/** The events of GET /v1/runs/:runId/events, in order: states, text while it is written, each output, and the end. */
+/**
+ * The events of GET /v1/runs/:runId/events, in order: states, text while the model writes it, each output, and the end.
+ */
 export type RunEvent =
   | { readonly event: "status"; readonly data: { readonly runId: string; readonly runStatus: RunStatus } }
   | {

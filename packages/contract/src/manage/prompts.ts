@@ -315,7 +315,7 @@ export interface TestRunBody {
   readonly revision: number;
   /** Name of one of the draft's tests or samples. Its inputs are used for inputs that are not sent. */
   readonly test?: string | undefined;
-  /** Runs the draft in place of the draft's own model. Options that this model does not support are dropped. */
+  /** Runs the draft instead of the draft's own model. Options that this model does not support are dropped. */
   readonly model?: string | undefined;
   readonly inputs?: CreateRunBody["inputs"] | undefined;
   readonly runOptions?: CreateRunBody["runOptions"] | undefined;

@@ -7,7 +7,7 @@ test.each([
   ["tea-poem", { isId: false, slug: "tea-poem", label: undefined }],
   ["tea-poem@production", { isId: false, slug: "tea-poem", label: "production" }],
   [ID, { isId: true, slug: ID, label: undefined }],
-  // The server refuses what follows: none of it may lead to a version that was not meant.
+  // The server rejects the following names: none may resolve to an unintended version.
   ["tea-poem@", { isId: false, slug: "tea-poem", label: "" }],
   ["tea-poem@production@2", { isId: false, slug: "tea-poem", label: "production@2" }],
   ["@production", { isId: false, slug: "", label: "production" }],

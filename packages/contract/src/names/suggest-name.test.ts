@@ -13,7 +13,7 @@ test.each([
   expect(editDistance(right, left)).toBe(distance);
 });
 
-test("only a slip of the hand is suggested, and the closest name of all", () => {
+test("suggests the closest name, and only for a likely typo", () => {
   const known = ["run", "runs list", "search", "serve"];
   expect(suggestName("serch", known)).toBe("search");
   expect(suggestName("sreve", known)).toBe("serve");

@@ -15,13 +15,13 @@ test("the schema table has every endpoint", () => {
 describe("an id", () => {
   const { params } = endpointSchemas.getRun;
   test.each(["11111111-1111-1111-1111-111111111111", "00000000-0000-0000-0000-000000000000", ID.toUpperCase()])(
-    "%s is a UUID of any version and case, and comes out in lower case",
+    "%s is a UUID of any version and case, and is converted to lower case",
     (runId) => {
       expect(params.parse({ runId })).toEqual({ runId: runId.toLowerCase() });
     },
   );
   test.each(["", "abc", `{${ID}}`, ID.replaceAll("-", ""), `urn:uuid:${ID}`, `${ID} `, `${ID}0`])(
-    "%j is none",
+    "%j is not a valid id",
     (runId) => {
       const result = params.safeParse({ runId }, { reportInput: true });
       expect(result.error?.issues.map((issue) => toIssue("path", issue))).toEqual([
@@ -38,7 +38,7 @@ describe("the list query", () => {
       return [path.at(-1), message];
     });
 
-  test("takes since alone, and since before until in either unit", () => {
+  test("accepts since alone, and since before until in either unit", () => {
     expect(issues({ since: "1795169730000" })).toEqual([]);
     expect(issues({ since: "1795169730", until: "1795169731000" })).toEqual([]);
     expect(issues({ since: "1795169730000", until: "1795169730" })).toEqual([
@@ -58,7 +58,7 @@ describe("the list query", () => {
 
 describe("q", () => {
   const parse = (q: string) => endpointSchemas.searchPrompts.query.safeParse({ q });
-  test("is trimmed, composed, and its control characters are spaces", () => {
+  test("is trimmed and composed, and its control characters become spaces", () => {
     expect(parse("  cafe\u0301\u0007 noir\n").data).toEqual({ q: "caf\u00e9  noir" });
   });
   test("has 1 to 200 code points after that", () => {
@@ -77,7 +77,7 @@ describe("responses", () => {
     expect(runSchema.safeParse({ ...run, tokens: undefined }).success).toBe(false);
     expect(runSchema.safeParse({ ...run, runId: ID.toUpperCase() }).success).toBe(false);
   });
-  test("of errors always have data, of the form the code demands", () => {
+  test("of errors always have data, in the form that the code requires", () => {
     const error = (status: string, data?: unknown) =>
       errorEnvelopeSchema.safeParse({ status, message: "m", data }).success;
     expect(error("NOT_FOUND_ERROR", null)).toBe(true);
@@ -88,7 +88,7 @@ describe("responses", () => {
   });
 });
 
-test("a quoted value is cut to 40 code points, and can neither command a terminal nor reorder the text around it", () => {
+test("a quoted value is cut to 40 code points and cannot control a terminal or reorder the surrounding text", () => {
   expect(quoteText("a\u001b[31m\u0000\ud800")).toBe('"a\\u001b[31m\\u0000\\ud800"');
   expect(quoteText("ab\u202ecod.exe\u2066\u2069\u200f\u061c")).toBe('"ab\\u202ecod.exe\\u2066\\u2069\\u200f\\u061c"');
   expect(quoteText("👩".repeat(41))).toBe(`"${"👩".repeat(40)}…"`);

@@ -5,8 +5,8 @@ import { describeType, quoteText } from "../printable-text.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 
 /*
- * Fields of request schemas. Each is checked by our own rule, so that every issue has its code and the message that the
- * caller reads. `meta` gives the JSON Schema of a defineField, since a rule in code has none.
+ * Fields of request schemas. Each field has its own rule, so that every issue has its code and the message that the
+ * caller reads. `meta` gives the JSON Schema of a defineField, because a rule in code has none.
  */
 
 export interface Fault {
@@ -20,7 +20,7 @@ export interface CheckPayload {
   issues: unknown[];
 }
 
-/** `continue` lets zod go on after the first issue, so that all problems of a request are reported at once. */
+/** `continue` lets zod continue after the first issue, so that all problems of a request are reported at once. */
 export function report(payload: CheckPayload, fault: Fault): void {
   const { code, message, path = [] } = fault;
   payload.issues.push({
@@ -35,7 +35,7 @@ export function report(payload: CheckPayload, fault: Fault): void {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A field with its own rule: `check` may replace the value, and reports faults itself. */
+/** A field with its own rule: `check` may replace the value, and reports issues itself. */
 export function defineField<Value>(schema: JsonSchema, check: (payload: CheckPayload) => void): z.ZodType<Value> {
   return z.custom<Value>().check(check).meta(schema);
 }
@@ -75,7 +75,7 @@ export function rawText(payload: CheckPayload): string | undefined {
 
 const LIMIT_FORM = /^[0-9]{1,10}$/;
 
-/** A page of 1 to 50 rows, 10 when absent. */
+/** A page of 1 to 50 rows; default 10. */
 const limitField = defineField<number | undefined>(
   { type: "integer", minimum: 1, maximum: 50, default: 10 },
   (payload) => {

@@ -13,7 +13,7 @@ export const clientsEndpoints = {
   authorizeClient: {
     method: "POST",
     path: "/manage/v1/clients",
-    summary: "Give a program access: it exchanges the code in the answer for an API key of the account",
+    summary: "Give a program access: it exchanges the code in the response for an API key of the account",
     auth: "session",
     role: "owner",
     errors: ["VALIDATION_ERROR"],
@@ -22,7 +22,7 @@ export const clientsEndpoints = {
     method: "POST",
     path: "/manage/v1/clients/token",
     summary:
-      "Let a program act for the person: it exchanges the code in the answer for a management token of the account",
+      "Let a program act for the person: it exchanges the code in the response for a management token of the account",
     auth: "session",
     role: "member",
     errors: ["VALIDATION_ERROR"],

@@ -61,7 +61,7 @@ export const membersEndpoints = {
     method: "POST",
     path: "/manage/v1/invitations",
     summary:
-      "Invite a person to the account, by mail or with the link in the response; it replaces any earlier invitation",
+      "Invite a person to the account, by mail or with the link in the response; this replaces any earlier invitation of that person",
     auth: "session",
     role: "owner",
     errors: ["VALIDATION_ERROR"],
@@ -154,7 +154,7 @@ export const membersEndpoints = {
     method: "POST",
     path: "/manage/v1/people/invitations",
     summary:
-      "Invite a person to the installation, with a personal account, its plan, and its credits; it replaces any earlier invitation",
+      "Invite a person to the installation, with a personal account, its plan, and its credits; this replaces any earlier invitation of that person",
     errors: ["VALIDATION_ERROR"],
     subject: "invitationId",
   },

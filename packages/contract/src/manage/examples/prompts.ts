@@ -139,7 +139,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
         {
           kind: "value_refused",
           name: "topic",
-          message: "topic takes 200 characters at most; it took 500.",
+          message: "topic accepts at most 200 characters; the limit was 500.",
         },
       ],
     },
