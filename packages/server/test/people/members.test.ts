@@ -225,7 +225,7 @@ describe("a member", () => {
   });
 });
 
-test("who is the last owner of an account that is nobody's personal account cannot be removed", async () => {
+test("the last owner of an account that is nobody's personal account cannot be removed", async () => {
   const shared = await createTestPerson(server);
   const person = await createTestPerson(server, { email: "sole@example.org" });
   const { link } = await shared.client.send("createInvitation", { body: { email: "sole@example.org", role: "owner" } });

@@ -89,8 +89,8 @@ async function deliver(mail: DueMail, send: SendMail, { db, log }: MailerOptions
 }
 
 /**
- * True: the server has refused this mail's addresses or text for good (5xx), so that another attempt would be refused as
- * well. A refused sign-in says nothing of the mail.
+ * True: the server has refused this mail's addresses or text permanently (5xx), so another attempt would be refused as
+ * well. A refused sign-in says nothing about the mail.
  */
 export function isRefusedForGood(error: unknown): boolean {
   if (!(error instanceof Error && "code" in error && "responseCode" in error)) return false;
