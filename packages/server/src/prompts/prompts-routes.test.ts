@@ -90,7 +90,7 @@ function named(file: string, title: string): PromptSource {
   return { ...parseOne(file), title, slug: title.toLowerCase().replaceAll(" ", "-") };
 }
 
-/** What the caller would see of a failure, except the id he asked for. */
+/** What the caller sees of a failure, except the requested id. */
 async function refusal(answer: Promise<unknown>, ...ids: string[]): Promise<string> {
   const error = await answer.then(
     () => new Error("It was answered."),
@@ -102,7 +102,7 @@ async function refusal(answer: Promise<unknown>, ...ids: string[]): Promise<stri
 }
 
 describe("GET /v1/prompts/publish", () => {
-  test("a row has everything that is needed to run the prompt, and the config is the one of the prompt", async () => {
+  test("a row has everything needed to run the prompt, and its config is the prompt's", async () => {
     const published = await publish({ ...named(PENCIL_PORTRAIT, "Zebra portrait"), tags: ["stripes"] });
     const rows = await routes().search("zebra stripes");
     const config = (await routes().prompt(published.promptId)).config;
@@ -129,11 +129,11 @@ describe("GET /v1/prompts/publish", () => {
     expect((await routes().search("quokka poem")).filter((row) => row.title === "Quokka poem")).toHaveLength(1);
   });
 
-  test("drafts, unpublished prompts and videos are not found", async () => {
+  test("drafts, unpublished prompts, and videos are not found", async () => {
     await publish(named(TEA_POEM, "Okapi draft"), true);
     const { promptId } = await publish(named(TEA_POEM, "Okapi poem"));
     await publish(named(textPrompt("x").replace("sandbox/text", "sandbox/video"), "Okapi video"));
-    // Search also finds what is near in meaning, other animals among them.
+    // Search also finds prompts with a similar meaning, including other animals.
     const found = async () =>
       (await routes().search("okapi")).map((row) => row.title).filter((title) => /Okapi/.test(title));
     expect(await found()).toEqual(["Okapi poem"]);
@@ -141,7 +141,7 @@ describe("GET /v1/prompts/publish", () => {
     expect(await found()).toEqual([]);
   });
 
-  test("a prompt whose model was retired is left out of the results and still readable", async () => {
+  test("a prompt whose model was retired is left out of the results but still readable", async () => {
     const { promptId } = await publish(named(TEA_POEM, "Narwhal poem"));
     const retired = withoutModel("sandbox/text");
     expect(await routes().search("narwhal")).toHaveLength(1);
@@ -160,19 +160,19 @@ describe("GET /v1/prompts/publish", () => {
     expect(rows.every((row) => row.title.startsWith("Poem of a gecko"))).toBe(true);
   });
 
-  test("at most 20 rows are answered", async () => {
+  test("at most 20 rows are returned", async () => {
     const sources = Array.from({ length: 25 }, (_, number) => named(TEA_POEM, `Tapir poem ${number}`));
     await publishPrompts(db, sources, { authorId, catalogue, newId });
     expect(await routes().search("tapir poem")).toHaveLength(20);
   });
 
-  test("nothing that matches is an empty list", async () => {
+  test("no match is an empty list", async () => {
     expect(await routes().search("xqzvwk")).toEqual([]);
   });
 });
 
 describe("reading a prompt", () => {
-  test("without a version the latest published one, with one exactly that one", async () => {
+  test("returns the latest published version, or exactly the requested one", async () => {
     const first = await publish(named(TEA_POEM, "Ibex poem"));
     const second = await publish(named(TEA_POEM, "Ibex poem"));
     const { prompt, version } = routes();
@@ -189,7 +189,7 @@ describe("reading a prompt", () => {
     expect((await routes().prompt(promptId)).config).toMatchObject({ modality: "video", output: { type: "video" } });
   });
 
-  test("absent, draft and unpublished prompts and versions answer the same bytes", async () => {
+  test("absent, draft, and unpublished prompts and versions get identical responses", async () => {
     const { prompt, version } = routes();
     const draft = await publish(named(TEA_POEM, "Gnu draft"), true);
     const gone = await publish(named(TEA_POEM, "Gnu gone"));
@@ -206,7 +206,7 @@ describe("reading a prompt", () => {
     expect(await refusal(version(gone.promptVersionId), gone.promptVersionId)).toBe(noVersion);
   });
 
-  test("a version of another prompt, a draft and a random version of a published prompt answer the same bytes", async () => {
+  test("another prompt's version, a draft, and an unknown version of a published prompt get identical responses", async () => {
     const { prompt } = routes();
     const one = await publish(named(TEA_POEM, "Kudu one"));
     const two = await publish(named(TEA_POEM, "Kudu two"));
@@ -219,7 +219,7 @@ describe("reading a prompt", () => {
   });
 });
 
-test("no answer holds template, instructions, option texts or the text of a step", async () => {
+test("no response contains the template, instructions, option texts, or a step's text", async () => {
   const secrets = ["two-line poem", "Never give advice", "slow and quiet", "five sentences", "no lettering", "{{"];
   const tea = await publish(named(TEA_POEM, "Secret tea"));
   const cover = await publish(named(STORY_COVER, "Secret cover"));
@@ -232,7 +232,7 @@ test("no answer holds template, instructions, option texts or the text of a step
   for (const secret of secrets) expect(JSON.stringify(answers)).not.toContain(secret);
 });
 
-test("words of the template find nothing", async () => {
+test("a search for words of the template finds nothing", async () => {
   await publish(named(textPrompt("Mention the xylophagous beetle to {{ name }}."), "Plain title"));
   expect(await routes().search("xylophagous")).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { faultsOf, liveVersion, textPrompt } from "../../test/prompts/prompt-fixtures.ts";
 import { CACHED_UNITS_MAX, unitsOf } from "./version-cache.ts";
 
-describe("what the cache counts of a version", () => {
+describe("the size of a version in the cache", () => {
   const plain = unitsOf(liveVersion(textPrompt("x")));
   const long = "long ".repeat(2_000);
 
@@ -13,11 +13,11 @@ describe("what the cache counts of a version", () => {
     ["a schema", textPrompt("x", `output: { schema: { type: object, description: ${long} } }`)],
     ["a default", textPrompt("{{ a }}", `inputs: { a: { default: ${long} } }`)],
     ["the text behind a choice", textPrompt("{{ a }}", `inputs: { a: { options: { b: ${long} } } }`)],
-  ])("has %s in it", (_what, file) => {
+  ])("includes %s", (_what, file) => {
     expect(unitsOf(liveVersion(file)) - plain).toBeGreaterThan(9_000);
   });
 
-  test("is never more than the cache may hold: a longer prompt is refused", () => {
+  test("never exceeds the cache's limit, since longer prompts are rejected", () => {
     const text = "x".repeat(100_000);
     const file = (messages: number) =>
       JSON.stringify({

@@ -42,7 +42,7 @@ describe("votes and uses", () => {
   const votesOf = async (promptId: string) =>
     (await db.query<{ n: number }>("select up_votes as n from prompts where id = $1", [promptId]))[0]?.n;
 
-  test("an account votes once, however often it asks, and can take it back", async () => {
+  test("an account votes once, however often it tries, and can withdraw its vote", async () => {
     const { promptId } = await publish(newPrompt());
     const voters = await Promise.all(Array.from({ length: 8 }, newAccount));
     await Promise.all([...voters, ...voters].map((voter) => voteForPrompt(db, voter, promptId, "up")));
@@ -53,13 +53,13 @@ describe("votes and uses", () => {
     expect(rows).toHaveLength(7);
   });
 
-  test("an unpublished prompt takes no votes", async () => {
+  test("an unpublished prompt cannot be voted for", async () => {
     const { promptId } = await publish(newPrompt());
     await unpublishPrompt(db, promptId);
     expect(await voteForPrompt(db, authorId, promptId, "up").catch(codeOf)).toBe("NOT_FOUND_ERROR");
   });
 
-  test("uses of all versions add up in their prompt, and unknown versions count nowhere", async () => {
+  test("the uses of all versions add up in their prompt, and unknown versions are ignored", async () => {
     const source = newPrompt();
     const first = await publish(source);
     const second = await publish({ ...source, description: "Another." });

@@ -1,4 +1,7 @@
-/** A bulk import has publishing and the index to itself for up to a minute: whatever else wants them waits for its end. */
+/**
+ * A bulk import has exclusive access to publishing and the index for up to a minute, and other work waits until it
+ * ends.
+ */
 import { expect, test } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -15,10 +18,10 @@ import { catalogue, parseOne, TEA_POEM } from "./prompt-fixtures.ts";
 
 const log = createLog("silent");
 const newId = createIdSource(systemClock);
-/** Longer than a statement may take, and than a server may be silent. */
+/** Longer than the statement timeout, and than a server may be silent. */
 const LONG = "7 s";
 
-test("an unpublishing and the upkeep of the index wait for a bulk import longer than other statements may", async () => {
+test("unpublishing and index maintenance wait for a bulk import, longer than the usual statement timeout", async () => {
   const { db, url, close } = await openTestDatabase();
   const authorId = await createAccount(db, newId, { email: "ada@example.org", plan: "none" });
   const [prompt] = await publishPrompts(db, [parseOne(TEA_POEM)], { authorId, catalogue, newId });
@@ -49,7 +52,7 @@ test("an unpublishing and the upkeep of the index wait for a bulk import longer 
   await close();
 });
 
-/** How many statements have waited for a lock for long. */
+/** How many statements have waited for a lock for a long time. */
 async function countLong(db: Database): Promise<number> {
   const [row] = await db.query<{ n: number }>(
     `select count(*)::int as n from pg_stat_activity where pid in (

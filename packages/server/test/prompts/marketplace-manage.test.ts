@@ -1,4 +1,7 @@
-/** What people and operators do with published prompts: votes, moderation, features, shares; and what authors see of it. */
+/**
+ * What people and operators do with published prompts (votes, moderation, features, shares), and what authors see of
+ * it.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
@@ -25,7 +28,7 @@ async function published(source = textPrompt(), note?: string) {
 }
 
 describe("votes", () => {
-  test("count one for each person and prompt, whichever account the person acts in, and are taken back", async () => {
+  test("count once per person and prompt, whichever account the person uses, and can be withdrawn", async () => {
     const { slug } = await published();
     const [ada, bob] = [await createTestPerson(server), await createTestPerson(server)];
     const text = "insert into account_members (account_id, person_id, role) values ($1, $2, 'member')";
@@ -49,7 +52,7 @@ describe("votes", () => {
 });
 
 describe("moderation", () => {
-  test("takes a prompt out with a reason that its author reads, until it is allowed again", async () => {
+  test("blocks a prompt, with a reason that its author sees, until it is allowed again", async () => {
     const { promptId, promptVersionId, slug } = await published();
     const { client } = await server.createCaller();
     const params = { promptId };
@@ -75,7 +78,7 @@ describe("moderation", () => {
     expect((await author.client.send("getPrompt", { params })).moderation).toBeNull();
   });
 
-  test("needs a reason, and leaves unpublished what its author had unpublished", async () => {
+  test("needs a reason, and a prompt that its author had unpublished stays unpublished", async () => {
     const { promptId } = await published();
     const params = { promptId };
     const path = `/manage/v1/system/prompts/${promptId}/moderation`;
@@ -87,7 +90,7 @@ describe("moderation", () => {
     });
   });
 
-  test("leaves unpublished what its author has unpublished meanwhile", async () => {
+  test("leaves a prompt unpublished if its author unpublished it meanwhile", async () => {
     const { promptId } = await published();
     const params = { promptId };
     await operator.client.send("moderatePrompt", { params, body: { isBlocked: true, reason: "Spam." } });
@@ -97,7 +100,7 @@ describe("moderation", () => {
     });
   });
 
-  test("lists what was ever published, and nothing of drafts", async () => {
+  test("lists prompts that were ever published, and no drafts", async () => {
     const { promptId } = await published(textPrompt({ title: "Listed for operators" }));
     const draft = await author.client.send("createDraft", { body: { source: textPrompt({ title: "Listed draft" }) } });
     await author.client.send("unpublishPrompt", { params: { promptId } });
@@ -113,7 +116,7 @@ describe("moderation", () => {
     ).rejects.toMatchObject({ httpStatus: 404 });
   });
 
-  test("features a prompt first in the marketplace, and sets its author's share", async () => {
+  test("features a prompt at the top of the marketplace, and sets its author's share", async () => {
     const { promptId, slug } = await published(imagePrompt({ fields: "tags: [blue]" }));
     const params = { promptId };
     await operator.client.send("featurePrompt", { params, body: { isFeatured: true } });
@@ -145,7 +148,7 @@ describe("moderation", () => {
     expect(rows.map(({ personId, subject }) => [personId, subject])).toEqual([[author.personId, author.accountId]]);
   });
 
-  test("leaves a row in the audit log for every write, as drafts and publishing do", async () => {
+  test("adds a row to the audit log for every write, as drafts and publishing do", async () => {
     const { promptId } = await published();
     await author.client.send("saveDraft", { params: { promptId }, body: { source: "SECRET", revision: 0 } });
     await operator.client.send("featurePrompt", { params: { promptId }, body: { isFeatured: true } });
@@ -157,7 +160,7 @@ describe("moderation", () => {
 });
 
 describe("use of a prompt", () => {
-  test("counts by version and day whoever ran it, the same before and after it is rolled up", async () => {
+  test("is counted by version and day, for all callers, both before and after it is rolled up", async () => {
     const file = imagePrompt();
     const first = await published(file);
     const second = await published(file.replace("A blue square.", "A red square."));
@@ -184,7 +187,7 @@ describe("use of a prompt", () => {
     expect(rows.map(({ last30Days }) => last30Days.runs)).toEqual([2, 1]);
   });
 
-  test("fails a version for what the model could not do, not for what it declined, nor for what its caller did", async () => {
+  test("counts as failed for what the model could not do, but not for what it declined or what the caller did", async () => {
     const file = textPrompt();
     const { promptId, ...good } = await published(file);
     const versions = [good];
@@ -230,7 +233,7 @@ describe("use of a prompt", () => {
     });
   });
 
-  test("is told with the versions that name a model with a known end", async () => {
+  test("is reported with the versions that use a model with a known end", async () => {
     const file = textPrompt();
     const { promptId, promptVersionId } = await published(file);
     await published(file.replace("model: sandbox/text", "model: sandbox/text-free"));
@@ -241,7 +244,7 @@ describe("use of a prompt", () => {
 });
 
 describe("versions of a published prompt", () => {
-  test("are listed with notes and labels for everybody, newest first, without any template", async () => {
+  test("are listed for everybody with notes and labels, newest first, without templates", async () => {
     const file = textPrompt({ body: "HIDDEN {{ topic }}" });
     const { promptId, promptVersionId, slug } = await published(file, "The first.");
     await published(file.replace("HIDDEN", "HIDDEN too"), "Better.");

@@ -1,8 +1,8 @@
-/** Prompt files that the tests of the wire publish, and makers of small ones. */
+/** Prompt files that the wire tests publish, and helpers that make small ones. */
 
 let made = 0;
 
-/** A slug of its own, so that two tests never publish two versions of one prompt by accident. */
+/** A unique slug, so that two tests never publish versions of the same prompt by accident. */
 function nextSlug(): string {
   made += 1;
   return `test-prompt-${made}`;
@@ -18,7 +18,7 @@ export interface PromptParts {
   readonly body?: string;
 }
 
-/** One step of the given model; without `fields` it takes no input. */
+/** One step with the given model; without `fields` it has no inputs. */
 export function promptFile(parts: PromptParts = {}): string {
   const { title = "Wire test", description = "For the tests of the wire.", model = "sandbox/text" } = parts;
   const { slug = nextSlug(), fields = "", body = "Say something." } = parts;
@@ -38,14 +38,14 @@ export function textPrompt(parts: PromptParts = {}): string {
 }
 
 /**
- * The caller decides by its input how the sandbox behaves: `{"do": "delay=500"}`. The body's second line keeps a
- * prompt of directives alone from being empty.
+ * The caller's input controls how the sandbox behaves: `{"do": "delay=500"}`. The body's second line keeps a prompt
+ * that has only directives from being empty.
  */
 export function directedPrompt(parts: PromptParts = {}): string {
   return promptFile({ fields: "inputs: { do: {} }", body: "sandbox: {{ do }}\nAnything.", ...parts });
 }
 
-/** No images and no inputs: an image prompt that is quick to draw. */
+/** An image prompt without images or inputs, which is quick to draw. */
 export function imagePrompt(parts: PromptParts = {}): string {
   return promptFile({
     model: "sandbox/image",
@@ -55,13 +55,13 @@ export function imagePrompt(parts: PromptParts = {}): string {
   });
 }
 
-/** `count` images, each its own slot. */
+/** `count` images, each in its own slot. */
 export function photoPrompt(count: number, parts: PromptParts = {}): string {
   const slots = Array.from({ length: count }, (_, i) => `{ label: Photo ${i + 1}, description: One clear photo }`);
   const fields = `images: [${slots.join(", ")}]\noptions: { size: "256x256" }`;
   return promptFile({ model: "sandbox/image", fields, body: "Redraw the photo.", ...parts });
 }
 
-/** The smallest sound PNG: one pixel. */
+/** The smallest valid PNG: one pixel. */
 export const PNG_BASE64 =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";

@@ -1,4 +1,4 @@
-/** What the tests of this slice publish: the example files of the documentation, and makers of small prompts. */
+/** What the tests of this slice publish: the documentation's example files, and helpers that make small prompts. */
 import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
 import type { LiveVersion, PromptSource } from "../../src/prompts/prompt-definition.ts";
 import { PromptFileError, type FaultCode, type PromptFault } from "../../src/prompts/prompt-fault.ts";
@@ -74,7 +74,7 @@ export function codesOf(file: string): FaultCode[] {
   return faultsOf(file).map((fault) => fault.code);
 }
 
-/** The prompt as a run meets it, without a database. */
+/** The prompt as a run sees it, without a database. */
 export function liveVersion(file: string): LiveVersion {
   const { title, model, modality, definition } = parseOne(file);
   return {

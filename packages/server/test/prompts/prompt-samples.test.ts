@@ -1,4 +1,7 @@
-/** What a prompt shows: a run that its author has chosen, public with the prompt and stored with it, and gone when it is replaced. */
+/**
+ * The sample of a prompt: a run that its author chose, public and stored with the prompt, and deleted when it is
+ * replaced.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -37,7 +40,7 @@ const liveFiles = () =>
   server.app.db.query<{ id: string }>("select id from files where kind = 'sample' and expires_at > promptd_now()");
 
 describe("the sample of a prompt", () => {
-  test("is the picture of a run of its author: small, for everybody, and still there when the run's files are gone", async () => {
+  test("is a small public picture from a run of its author, and outlives the run's files", async () => {
     const { promptId, promptVersionId, slug } = await publishOwn(
       imagePrompt({ title: "Azure square study", fields: 'options: { size: "1024x1024" }' }),
     );
@@ -55,7 +58,7 @@ describe("the sample of a prompt", () => {
     expect([width, height]).toEqual([1_024, 1_024]);
   });
 
-  test("may come from a test run of the draft; another run takes its place, and its file goes", async () => {
+  test("may come from a test run of the draft; when another run replaces it, its file is removed", async () => {
     const before = (await liveFiles()).length;
     const promptId = await draftOf(imagePrompt());
     const params = { promptId };
@@ -69,7 +72,7 @@ describe("the sample of a prompt", () => {
     expect(await liveFiles()).toHaveLength(before);
   });
 
-  test("may be a video, as it was made", async () => {
+  test("may be a video, unchanged", async () => {
     const source = imagePrompt({ title: "Crimson wheel study", model: "sandbox/video", fields: "options: {}" });
     const { promptId, promptVersionId, slug } = await publishOwn(source);
     const runId = await runOf(ada, promptVersionId);
@@ -83,7 +86,7 @@ describe("the sample of a prompt", () => {
     expect([part.status, part.headers.get("content-type")]).toEqual([206, "video/mp4"]);
   });
 
-  test("of a prompt with steps is what its last step made", async () => {
+  test("of a prompt with steps is the output of its last step", async () => {
     const fields = "steps:\n  draft: { model: sandbox/text }\n  cover: { options: { size: 256x256 } }";
     const body = "<!-- step: draft -->\nSay something.\n<!-- step: cover -->\nA square for {{ steps.draft }}";
     const { promptId, promptVersionId, slug } = await publishOwn(imagePrompt({ fields, body }));
@@ -91,7 +94,7 @@ describe("the sample of a prompt", () => {
     expect((await shownOf(slug)).outputs).toMatchObject([{ type: "image" }]);
   });
 
-  test("is a text with its inputs, in place of what the file says, until its author takes it back", async () => {
+  test("is a text with its inputs, and replaces the file's samples until its author removes it", async () => {
     const fields =
       'inputs: { topic: {} }\nsamples: [{ inputs: { topic: of the file }, outputs: ["As the file says."] }]';
     const { promptId, promptVersionId, slug } = await publishOwn(textPrompt({ fields }));
@@ -108,7 +111,7 @@ describe("the sample of a prompt", () => {
     expect(await shownOf(slug)).toEqual(ofFile);
   });
 
-  test("is no run of another account or another prompt, and nobody else's to choose", async () => {
+  test("cannot be a run of another account or prompt, and nobody else can choose it", async () => {
     const { promptId, promptVersionId } = await publishOwn(textPrompt());
     const other = await publishOwn(textPrompt());
     const codeOf = (work: Promise<unknown>) =>
@@ -127,10 +130,10 @@ describe("the sample of a prompt", () => {
     expect(await codeOf(bob.client.send("deletePromptSample", { params: { promptId } }))).toBe("NOT_FOUND_ERROR");
   });
 
-  test("has no more text than a file may say, since search shows it in each row", async () => {
+  test("has no more text than a file's samples may have, since search shows it in each row", async () => {
     const { promptId, promptVersionId, slug } = await publishOwn(textPrompt());
     const before = await shownOf(slug);
-    // Of these the sandbox repeats some 6 KiB: neither inputs nor output are too long by themselves.
+    // The sandbox repeats about 6 KiB of these: neither inputs nor output are too long by themselves.
     const [long, short] = [
       await runOf(ada, promptVersionId, "x".repeat(60_000)),
       await runOf(ada, promptVersionId, "x".repeat(40_000)),
@@ -142,7 +145,7 @@ describe("the sample of a prompt", () => {
     expect((await shownOf(slug)).inputs.textInputs["topic"]?.length).toBe(40_000);
   });
 
-  test("needs a picture that is still there", async () => {
+  test("needs a picture that still exists", async () => {
     const { promptId, promptVersionId } = await publishOwn(imagePrompt());
     const runId = await runOf(ada, promptVersionId);
     const text = `update runs set outputs = json_build_array(json_build_object('type', 'image', 'data', $2::text)) where id = $1`;

@@ -1,4 +1,4 @@
-/** Authors publish over the management API: drafts, versions, labels, roll back, test runs, and what others see of it. */
+/** Publishing over the management API: drafts, versions, labels, rollbacks, test runs, and what others see of them. */
 import type { OwnPrompt, PromptPublication } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -41,7 +41,7 @@ async function publishNext({ promptId, source, latest }: OwnPrompt, body: string
 }
 
 describe("a draft", () => {
-  test("begins as a file that can be published, and is listed as what it is", async () => {
+  test("starts as a file that can be published, and is listed as a draft", async () => {
     const { promptId, source } = await ada.client.send("createDraft", { body: {} });
     const check = await ada.client.send("checkPromptFile", { body: { source } });
     expect([check.faults, check.prompts[0]?.title, check.testRuns]).toEqual([[], "Untitled prompt", "free"]);
@@ -56,14 +56,14 @@ describe("a draft", () => {
     expect(await statusOf(ada.client.send("getPrompt", { params: { promptId } }))).toBe(404);
   });
 
-  test("keeps its title while another line of the file is broken", async () => {
+  test("keeps its title while another line of the file is invalid", async () => {
     const source = textPrompt({ title: "Room to watercolor" }).replace("title:", "inputs: {\ntitle:");
     const { promptId, title } = await ada.client.send("createDraft", { body: { source } });
     expect(title).toBe("Room to watercolor");
     await ada.client.send("deleteDraft", { params: { promptId } });
   });
 
-  test("is not overwritten by an editor who has an older revision", async () => {
+  test("is not overwritten by an editor with an older revision", async () => {
     const { promptId } = await ada.client.send("createDraft", { body: {} });
     const save = (revision: number, source: string) =>
       ada.client.request({ method: "PUT", path: `/manage/v1/prompts/${promptId}/draft`, body: { source, revision } });
@@ -77,7 +77,7 @@ describe("a draft", () => {
     });
   });
 
-  test("of which two are saved at once is saved once", async () => {
+  test("that is saved twice at once is saved once", async () => {
     const { promptId } = await ada.client.send("createDraft", { body: {} });
     const saves = Array.from({ length: 5 }, async (_, i) =>
       statusOf(ada.client.send("saveDraft", { params: { promptId }, body: { source: `text ${i}`, revision: 1 } })),
@@ -87,7 +87,7 @@ describe("a draft", () => {
     expect(statuses.filter((status) => status === 422)).toHaveLength(4);
   });
 
-  test("with faults says each with line and column, and is not published", async () => {
+  test("with faults reports each with line and column, and is not published", async () => {
     const source =
       "---\npromptd: 1\ntitle: Broken\nmodel: sandbox/text\ninputs: { topic: {} }\n---\nAbout {{ topic }} and {{ tone }}.\n";
     const { faults, message } = await ada.client.send("checkPromptFile", { body: { source } });
@@ -101,7 +101,7 @@ describe("a draft", () => {
     expect(errorOf(answer).data).toMatchObject({ issues: [{ path: ["body", "source"], message }] });
   });
 
-  test("shows the exact messages of a run without a call", async () => {
+  test("shows the exact messages of a run without calling a model", async () => {
     const source = textPrompt({ title: "Previewed" });
     const body = { source, textInputs: { topic: "tea" } };
     const preview = await ada.client.send("previewPromptFile", { body });
@@ -110,7 +110,7 @@ describe("a draft", () => {
     expect(wrong).toMatchObject({ steps: [], price: null, issues: [{ code: "required" }] });
   });
 
-  test("is checked without an id that is not the author's, and told so, whoever has that id", async () => {
+  test("is checked without an id that is not the author's, with a warning, whoever has that id", async () => {
     const mine = await published();
     const theirs = await bob.client.send("createDraft", { body: { source: textPrompt() } });
     const check = async (id: string) => {
@@ -126,7 +126,7 @@ describe("a draft", () => {
     expect(await check(ABSENT)).toEqual([[null, true]]);
   });
 
-  test("leaves no row in the audit log when it is checked or shown: that is no write", async () => {
+  test("adds no row to the audit log when it is checked or shown, since that is not a write", async () => {
     const body = { source: textPrompt({ title: "Looked at" }) };
     await ada.client.send("checkPromptFile", { body });
     await ada.client.send("previewPromptFile", { body: { ...body, textInputs: { topic: "tea" } } });
@@ -136,7 +136,7 @@ describe("a draft", () => {
 });
 
 describe("publishing", () => {
-  test("makes versions with notes, and nothing for a draft that says the same", async () => {
+  test("makes versions with notes, and none for a draft with the same content", async () => {
     const first = await published();
     expect(first).toMatchObject({ state: "published", versions: 1, draft: null, latest: { version: 1, note: null } });
     const second = await publishNext(first, "Write a poem about {{ topic }}.", "A poem.");
@@ -159,7 +159,7 @@ describe("publishing", () => {
     expect(old.source).toBe(first.source);
   });
 
-  test("is refused when another version was published since the draft was compared", async () => {
+  test("is rejected when another version was published since the draft was compared", async () => {
     const first = await published();
     const { promptId } = first;
     await publishNext(first, "Write two lines about {{ topic }}.");
@@ -170,7 +170,7 @@ describe("publishing", () => {
     expect(errorOf(answer).data).toMatchObject({ issues: [{ code: "conflict", path: ["body", "baseVersionId"] }] });
   });
 
-  test("of one draft by two people at once makes one version", async () => {
+  test("one draft by two people at once makes one version", async () => {
     const { promptId } = await ada.client.send("createDraft", { body: { source: textPrompt() } });
     const body = { revision: 1, baseVersionId: null };
     const both = [1, 2].map(async () => statusOf(ada.client.send("publishDraft", { params: { promptId }, body })));
@@ -179,7 +179,7 @@ describe("publishing", () => {
     expect((await ada.client.send("getPrompt", { params: { promptId } })).versions).toBe(1);
   });
 
-  test("a whole file is the same path: once published it is unchanged", async () => {
+  test("a whole file is the same: once published, it is unchanged", async () => {
     const source = textPrompt({ title: "By file" });
     const send = () => ada.client.send("publishPromptFile", { body: { source, note: "From CI." } });
     const [first, again] = [await send(), await send()];
@@ -187,7 +187,7 @@ describe("publishing", () => {
     expect(again.published[0]?.promptVersionId).toBe(first.published[0]?.promptVersionId);
   });
 
-  test("a file that names a draft, a prompt of another account or nothing is answered alike, and takes no prompt", async () => {
+  test("a file with the id of another account's draft or prompt, or an unknown id, gets the same response and takes over no prompt", async () => {
     const [prompt, draft] = [await published(), await ada.client.send("createDraft", { body: {} })];
     const publishAs = async (promptId: string) => {
       const carl = await createTestPerson(server);
@@ -215,7 +215,7 @@ describe("publishing", () => {
     }
   });
 
-  test("a slug that would be a draft's is given to nobody", async () => {
+  test("a slug reserved for drafts is never assigned", async () => {
     const draft = await ada.client.send("createDraft", { body: {} });
     const slugAs = async (promptId: string) => {
       const source = textPrompt({ slug: `draft-${promptId}` });
@@ -225,7 +225,7 @@ describe("publishing", () => {
     expect(await slugAs(draft.promptId)).toBe(await slugAs(ABSENT));
   });
 
-  test("a file that names no prompt of the account publishes the draft of its title, as one without an id", async () => {
+  test("a file with an id that is not the account's publishes the draft with its title, like a file without an id", async () => {
     const source = textPrompt({ title: "Moved here" });
     const { promptId } = await ada.client.send("createDraft", { body: { source } });
     const named = source.replace("title:", `id: ${ABSENT}\ntitle:`);
@@ -237,7 +237,7 @@ describe("publishing", () => {
     expect(again.published).toMatchObject([{ promptId, outcome: "unchanged" }]);
   });
 
-  test("of a file that is the draft too leaves no draft, and leaves one that says something else", async () => {
+  test("a file that is also the draft deletes the draft, but keeps a draft with other content", async () => {
     const file = textPrompt({ title: "Pushed" });
     const { promptId } = await ada.client.send("createDraft", { body: { source: file } });
     const draft = async () => (await ada.client.send("getPrompt", { params: { promptId } })).draft;
@@ -250,7 +250,7 @@ describe("publishing", () => {
     expect(await draft()).toMatchObject({ revision: 1 });
   });
 
-  test("of two prompts of one title in one file makes two, whatever draft has that title too", async () => {
+  test("two prompts with the same title in one file makes two prompts, even if a draft has that title too", async () => {
     await ada.client.send("createDraft", { body: { source: textPrompt({ title: "Twins" }) } });
     const twin = { title: "Twins", description: "One of two.", model: "sandbox/text", template: "Say {{ topic }}." };
     const source = JSON.stringify({ promptd: 1, prompts: [twin, { ...twin, template: "Sing {{ topic }}." }] });
@@ -259,7 +259,7 @@ describe("publishing", () => {
     expect(made.map(({ outcome }) => outcome)).toEqual(["created", "created"]);
   });
 
-  test("is taken back and repeated, and rolls back to what an old version said", async () => {
+  test("can be undone and repeated, and can roll back to an old version", async () => {
     const first = await published();
     const { promptId, slug } = first;
     const { client } = await server.createCaller();
@@ -282,7 +282,7 @@ describe("publishing", () => {
 });
 
 describe("what differs", () => {
-  test("between versions and the draft is said by field, with what callers send that would no longer fit", async () => {
+  test("between versions and the draft is listed by field, with what would break callers", async () => {
     const first = await published();
     const { promptId } = first;
     const source = first.source
@@ -304,7 +304,7 @@ describe("what differs", () => {
 });
 
 describe("a label", () => {
-  test("leads callers to a version, moves, and is gone when it is deleted", async () => {
+  test("points callers to a version, can be moved, and is gone when it is deleted", async () => {
     const first = await published();
     const { promptId, slug } = first;
     const second = await publishNext(first, "Write more about {{ topic }}.");

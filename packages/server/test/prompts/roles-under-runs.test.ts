@@ -1,4 +1,4 @@
-/** Roles that change under runs: a key appears or disappears while runs wait or are made. */
+/** Roles that change during runs: a key appears or disappears while runs wait or execute. */
 import { expect, test } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
@@ -18,7 +18,7 @@ const REAL = "openai/gpt-6.1-terra";
 const SANDBOX = expect.stringContaining("[sandbox output, not an AI model]") as string;
 const REQUEST = { inputs: { textInputs: { topic: "rain" } } };
 
-/** OpenAI's interface at an address of ours. `hold`: chats are answered once `release` was called. */
+/** A test server with OpenAI's API. `hold`: it answers chats once `release` was called. */
 async function openProvider({ hold }: { readonly hold: boolean } = { hold: false }) {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   const { url, received } = await startOwnServer(({ method }, response) => {
@@ -48,7 +48,7 @@ async function modelsOf({ db }: InstallationFixture, promptId: string): Promise<
   return (await db.query<{ model: string }>(sql, [promptId])).map(({ model }) => model);
 }
 
-/** Roles are looked at every ten seconds: here again and again. */
+/** Roles are checked every ten seconds; here, repeatedly. */
 const versionsBecome = (fixture: InstallationFixture, promptId: string, models: readonly string[]) =>
   until(async () => {
     await fixture.db.query("update cron_ticks set next_at = promptd_now() where name = 'roles'");
@@ -70,7 +70,7 @@ async function open(fixture: InstallationFixture, environment: Readonly<Record<s
   return { create, finished, runNow: () => client.run("poem", { inputs: { topic: "rain" } }) };
 }
 
-test("a key that appears while a run waits: it keeps the model of its version, and the next run has the new one", async () => {
+test("when a key appears while a run waits, the run keeps the model of its version, and the next run has the new model", async () => {
   const fixture = installation();
   const provider = await openProvider();
   const { promptId, promptVersionId } = await publish(fixture, false);
@@ -85,7 +85,7 @@ test("a key that appears while a run waits: it keeps the model of its version, a
   expect(await fixture.findFaults()).toEqual([]);
 });
 
-test("a key that disappears while a run waits: it fails with the reason and costs nothing, and the next run has a model", async () => {
+test("when a key disappears while a run waits, the run fails with the reason and costs nothing, and the next run has a model", async () => {
   const fixture = installation();
   const provider = await openProvider();
   const { promptId, promptVersionId } = await publish(fixture, true);
@@ -102,7 +102,7 @@ test("a key that disappears while a run waits: it fails with the reason and cost
   expect(await fixture.findFaults()).toEqual([]);
 });
 
-test("a key that disappears while a run is made: the run ends with the model that it began with", async () => {
+test("when a key disappears while a run executes, the run ends with the model that it started with", async () => {
   const fixture = installation();
   const provider = await openProvider({ hold: true });
   const { promptId, promptVersionId } = await publish(fixture, true);

@@ -1,4 +1,4 @@
-/** Roles: what a prompt means by text-default, and that the marketplace comes alive when a key does. */
+/** Roles: what text-default means in a prompt, and that the marketplace works once a key is set. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,7 +61,7 @@ async function versionsOf(promptId: string) {
 }
 
 describe("a role", () => {
-  test("means the best enabled model, and one that takes the prompt's images", () => {
+  test("means the best enabled model that accepts the prompt's images", () => {
     const one = (fields: string, catalogue: Catalogue) => parsePromptFile(file(fields), catalogue)[0]?.model;
     const images = "model: text-default\nimages: [{ label: A }]";
     expect(one("model: text-default", sandbox)).toBe("sandbox/text");
@@ -71,7 +71,7 @@ describe("a role", () => {
     expect(one("model: image-default", catalogueWith("FAL_API_KEY"))).toBe("fal/flux-2-pro");
   });
 
-  test("keeps the options that its model has, and tells the author what it means and between which prices", () => {
+  test("keeps the options that its model has, and tells the author its model and price range", () => {
     const [source] = parsePromptFile(file("model: image-default\noptions: { quality: high, size: 512x512 }"), openai);
     expect(source?.definition.steps[0]).toMatchObject({
       model: "openai/gpt-image-2.6-flare",
@@ -86,7 +86,7 @@ describe("a role", () => {
     expect(source?.warnings).toEqual([]);
   });
 
-  test("is priced over its models with the output limit that each of them has", () => {
+  test("is priced for each of its models with that model's output limit", () => {
     const small = {
       model: "openai/gpt-6.1-terra",
       limits: { maxOutputTokens: 100, contextTokens: 1_000, timeoutMs: 1_000, concurrency: 1 },
@@ -97,7 +97,7 @@ describe("a role", () => {
     expect(source?.notes.join("\n")).toMatch(/or about \d to 10 credits if the model changes/);
   });
 
-  test("is said to cost what it costs, where another model would change nothing", () => {
+  test("is described with a single price if another model would not change it", () => {
     const [source] = parsePromptFile(
       file("model: text-default"),
       withOverlay({ roles: { "text-default": ["sandbox/text"] } }),
@@ -105,7 +105,7 @@ describe("a role", () => {
     expect(source?.notes).toEqual(["text-default currently uses sandbox/text: about 1 credit per run."]);
   });
 
-  test("is known to the steps of a prompt too", () => {
+  test("can be used in the steps of a prompt too", () => {
     const steps = "model: image-default\nsteps:\n  draft: { model: text-default, maxOutputTokens: 300 }\n  paint: {}";
     const body = "<!-- step: draft -->\nInvent {{ topic }}.\n<!-- step: paint -->\nPaint {{ steps.draft }}";
     const [source] = parsePromptFile(file(steps, body), openai);
@@ -116,8 +116,8 @@ describe("a role", () => {
   });
 });
 
-describe("when a role means another model", () => {
-  test("its prompts get one new version, and the older one stays", async () => {
+describe("when a role changes to another model", () => {
+  test("its prompts get one new version, and the older version stays", async () => {
     const promptId = await publish(file("model: image-default\noptions: { quality: high, size: 512x512 }"), sandbox);
     const short = await publish(file("model: text-default\nmaxOutputTokens: 300"), sandbox);
     const fixed = await publish(file("model: sandbox/text"), sandbox);
@@ -142,14 +142,14 @@ describe("when a role means another model", () => {
     });
   });
 
-  test("a prompt that was unpublished stays so", async () => {
+  test("an unpublished prompt stays unpublished", async () => {
     const promptId = await publish(file("model: text-default"), sandbox);
     await db.query("update prompts set unpublished_at = now() where id = $1", [promptId]);
     expect(await rebind(openai)).toBe(0);
     expect(await versionsOf(promptId)).toHaveLength(1);
   });
 
-  test("because its model ended, its prompts go on with the next one", async () => {
+  test("because its model was retired, its prompts continue with the next one", async () => {
     const at = (time: string) => {
       const clock = { nowMs: () => Date.parse(time) };
       return loadCatalogue({
@@ -166,10 +166,10 @@ describe("when a role means another model", () => {
   });
 });
 
-describe("two processes whose roles list other models", () => {
+describe("two processes whose roles list different models", () => {
   const listing = (model: string) => withOverlay({ roles: { "text-default": [model] } });
 
-  test("do not publish against each other: the one that started last decides", async () => {
+  test("do not publish against each other, since the one that started last decides", async () => {
     const [older, newer] = [listing("sandbox/text"), listing("openai/gpt-6.1-terra")];
     const promptId = await publish(file("model: text-default"), sandbox);
     await announceRoles(db, older);
@@ -182,7 +182,7 @@ describe("two processes whose roles list other models", () => {
     expect([await rebind(newer), await rebind(older), await rebind(newer)]).toEqual([0, 1, 0]);
   });
 
-  test("start without waiting for one that froze, where their lists are the same", async () => {
+  test("start without waiting for a frozen one, if their lists are the same", async () => {
     await announceRoles(db, sandbox);
     await db.tx(async (tx) => {
       await tx.query("lock table role_bindings in share row exclusive mode");
@@ -192,7 +192,7 @@ describe("two processes whose roles list other models", () => {
   });
 });
 
-test("the marketplace of the first start comes alive with a key, every prompt of it", async () => {
+test("every prompt of the seeded marketplace works once a key is set", async () => {
   const { signal } = new AbortController();
   await seedMarketplace({ db, catalogue: sandbox, newId, log, dataDir: "", withDemoKey: false, signal });
   const live = () =>

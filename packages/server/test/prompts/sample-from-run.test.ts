@@ -1,4 +1,4 @@
-/** A sample out of a run: the author's own, which succeeded. */
+/** A sample from a run: the author's own, successful run. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { promptActions } from "../../src/operator/prompt-actions.ts";
@@ -7,7 +7,7 @@ import type { Config } from "../../src/platform/config/config.ts";
 import { parseOne, TEA_POEM } from "./prompt-fixtures.ts";
 import { startTestServer } from "../support/test-server.ts";
 
-test("a file gets the inputs and the text of a run of its author, and of nobody else's", async () => {
+test("a file gets the inputs and the text of its author's run, and of nobody else's", async () => {
   const app = await startTestServer();
   onTestFinished(() => app.close());
   const [author, other] = [await app.createCaller(), await app.createCaller()];

@@ -1,4 +1,7 @@
-/** Seeding an installation: once, by whoever comes first, completed after a death, and never over somebody's work. */
+/**
+ * Seeding an installation: once, by whichever process comes first, completed after a crash, and never over existing
+ * work.
+ */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +45,7 @@ async function count(from: string): Promise<number> {
 
 const keyFile = () => readFile(join(dataDir, "demo-key"), "utf8");
 
-test("two processes that seed at once make every prompt, account, key and grant once", async () => {
+test("two processes that seed at once make every prompt, account, key, and grant once", async () => {
   const other = await openDatabase({ url: database.url, role: "other", log });
   await Promise.all([seed(), seed({ db: other }), seed()]);
   await other.close();
@@ -55,7 +58,7 @@ test("two processes that seed at once make every prompt, account, key and grant 
   expect(await isLiveKey(db, demo?.apiKey ?? "")).toBe(true);
 });
 
-test("a seeding that is given up, before or after the prompts, is completed by the next start", async () => {
+test("seeding that is interrupted, before or after the prompts, is completed at the next startup", async () => {
   const stop = new AbortController();
   stop.abort(new Error("given up"));
   await expect(seed({ signal: stop.signal })).rejects.toThrow("given up");
@@ -82,7 +85,7 @@ test("a seeding that is given up, before or after the prompts, is completed by t
   ]);
 });
 
-test("a key that a start wrote before it died is kept; one that opens nothing is replaced", async () => {
+test("a key that a crashed process had written is kept; a key that does not work is replaced", async () => {
   await seed();
   const first = await keyFile();
   await db.query("delete from installation_facts where name = 'seeded'");
@@ -95,7 +98,7 @@ test("a key that a start wrote before it died is kept; one that opens nothing is
   expect(await count("credit_transfers")).toBe(1);
 });
 
-test("an installation that somebody used, or that was seeded once, is left as it is", async () => {
+test("an installation that was used, or already seeded, stays unchanged", async () => {
   await createAccount(db, newId, { email: "ada@example.org", plan: "pro" });
   await seed();
   expect([await count("accounts"), await count("prompts")]).toEqual([1, 0]);
@@ -106,13 +109,13 @@ test("an installation that somebody used, or that was seeded once, is left as it
   expect([await count("accounts"), await count("prompts")]).toEqual([0, 0]);
 });
 
-test("without a demo key there is no demo account, no credit and no way in", async () => {
+test("without a demo key there is no demo account, no credits, and no access", async () => {
   await seed({ withDemoKey: false });
   expect([await count("accounts"), await count("api_keys"), await count("credit_transfers")]).toEqual([1, 0, 0]);
   expect(await findDemo({ db, catalogue, dataDir })).toBeNull();
 });
 
-test("a demo that could not run any more is not offered: key revoked, prompt taken back, sandbox switched off", async () => {
+test("the demo is not offered if it cannot run: key revoked, prompt unpublished, or sandbox off", async () => {
   await seed();
   const bare = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: false });
   expect(await findDemo({ db, catalogue: bare, dataDir })).toBeNull();

@@ -26,17 +26,17 @@ beforeAll(async () => {
 });
 
 describe("the seed", () => {
-  test("has at least 300 chosen prompts that publish without a fault", () => {
+  test("has at least 300 selected prompts that publish without faults", () => {
     expect(chosen.length).toBeGreaterThanOrEqual(300);
     expect(chosen.filter((source) => source.conversions.length > 0)).toEqual([]);
   });
 
-  test("has at least 60 prompts of its own that publish without a fault, in files named by their slugs", () => {
+  test("has at least 60 prompts of its own that publish without faults, in files named after their slugs", () => {
     expect(own.length).toBeGreaterThanOrEqual(60);
     expect(own.map(({ slug }) => `${slug}.prompt.md`)).toEqual(ownFiles);
   });
 
-  test("shows for every prompt that takes texts what a caller may write", () => {
+  test("shows an example input for every prompt with text inputs", () => {
     for (const { slug, definition, samples } of [...chosen, ...own]) {
       const taken = definition.inputs.filter((input) => input.default === null).map(({ key }) => key);
       const shown = Object.keys(samples.inputs.textInputs);
@@ -45,12 +45,12 @@ describe("the seed", () => {
     }
   });
 
-  test("gives every slug once", () => {
+  test("has every slug once", () => {
     const slugs = [...chosen, ...own].map((source) => source.slug);
     expect(slugs.filter((slug, index) => slugs.indexOf(slug) !== index)).toEqual([]);
   });
 
-  test("describes every prompt in a sentence and runs without any key", () => {
+  test("describes every prompt in one sentence, and runs without a key", () => {
     for (const source of [...chosen, ...own]) {
       expect(source.description, source.slug).toMatch(/^\p{Lu}.{20,}[.!?]$/su);
       for (const step of source.definition.steps) {
@@ -61,15 +61,15 @@ describe("the seed", () => {
     }
   });
 
-  test("is written in American English where it was written for this project", async () => {
+  test("is in American English where it was written for this project", async () => {
     const files = await Promise.all(ownFiles.map((name) => readSeed(`prompts/${name}`)));
-    // The templates of the chosen ones are as they were collected.
+    // The templates of the selected prompts are unchanged.
     const about = chosen.map(({ slug, title, description, tags }) => [slug, title, description, ...tags].join("\n"));
     const found = [...ownFiles, ...files, ...about].flatMap((text) => text.match(BRITISH) ?? []);
     expect(found).toEqual([]);
   });
 
-  test("shows what prompts can do: one photo, several images, steps, video, choices, variants", () => {
+  test("shows what prompts can do: one photo, several images, steps, video, choices, and variants", () => {
     const count = (fits: (source: PromptSource) => boolean): number => own.filter(fits).length;
     expect(count((source) => source.modality === "image" && source.definition.images.length === 1)).toBeGreaterThan(40);
     expect(count((source) => source.definition.images.length > 1)).toBeGreaterThan(5);
@@ -79,20 +79,20 @@ describe("the seed", () => {
     expect(count((source) => source.definition.steps.some((step) => step.count > 1))).toBeGreaterThan(5);
   });
 
-  test("holds no line that steers the sandbox", () => {
+  test("has no line that controls the sandbox", () => {
     for (const source of [...chosen, ...own])
       for (const step of source.definition.steps)
         expect(`${step.instructions}\n${step.template}`, source.slug).not.toMatch(/^\s*sandbox:/mu);
   });
 });
 
-describe("the chosen prompts", () => {
-  test("are what the selection and the source records build, byte for byte", async () => {
+describe("the selected prompts", () => {
+  test("are exactly what the selection and the source records produce, byte for byte", async () => {
     const built = buildCatalogue(await readSelection(), await readRecords(), await readSamples());
     expect(built).toBe(await readSeed("catalogue.json"));
   });
 
-  test("come from collections whose licence stands in LICENSES.md, with the MIT text", async () => {
+  test("come from collections whose license is in LICENSES.md, with the MIT text", async () => {
     const licences = await readSeed("LICENSES.md");
     for (const source of new Set((await readRecords()).map((record) => record.source)))
       expect(licences).toMatch(
@@ -102,7 +102,7 @@ describe("the chosen prompts", () => {
     expect(licences).toContain('THE SOFTWARE IS PROVIDED "AS IS"');
   });
 
-  test("are no longer than 12,000 characters each in their source", async () => {
+  test("have at most 12,000 characters each in their source", async () => {
     const tooLong = (await readRecords()).filter((record) => record.text.length > 12_000);
     expect(tooLong.map((record) => record.title)).toEqual([]);
   });
@@ -120,7 +120,7 @@ describe("the conversion", () => {
     text: "",
   };
 
-  test("a listed variable becomes an input, plain code of the same look stays text", () => {
+  test("a listed variable becomes an input, and similar-looking code stays text", () => {
     const text = "About ${topic} in ${Mother Language:Turkish}: `${response.status}` and {{ left }}.";
     const prompt = convertRecord({ ...record, text }, { id: record.id });
     expect(prompt.template).toBe(
@@ -133,7 +133,7 @@ describe("the conversion", () => {
     expect(prompt.tags).toEqual(["one"]);
   });
 
-  test("the example request of a chat prompt becomes the hint of the caller's input", () => {
+  test("the example request of a chat prompt becomes the description of the caller's input", () => {
     const text = 'I want you to act as a poet. My first request is "a poem about love".';
     const ask = { key: "theme", label: "Theme" };
     const prompt = convertRecord({ ...record, text }, { id: record.id, ask });
@@ -142,7 +142,7 @@ describe("the conversion", () => {
     expect(prompt.inputs).toEqual({ theme: { label: "Theme", description: "For example: a poem about love" } });
   });
 
-  test("a required line of a useful-ai-prompts record becomes a named input with its remark", () => {
+  test("a required line of a useful-ai-prompts record becomes a named input with its comment", () => {
     const text =
       "<input_handling>\nRequired:\n- Copy needed (ad, page): determines length\n</input_handling>\n```\n\n---";
     const variables = [{ name: "Copy needed" }];
@@ -152,12 +152,12 @@ describe("the conversion", () => {
     expect(prompt.instructions).toMatch(/<\/input_handling>$/u);
   });
 
-  test("an edit that no longer fits the source stops the build", () => {
+  test("an edit that no longer matches the source stops the build", () => {
     const edits = [["absent", "present"]] as const;
     expect(() => convertRecord({ ...record, text: "text" }, { id: record.id, edits })).toThrow("was not found");
   });
 
-  test("escaped text prints itself, whatever braces it holds", () => {
+  test("escaped text renders as itself, whatever braces it has", () => {
     const texts = [
       "{{ a }}",
       "{% if %}",

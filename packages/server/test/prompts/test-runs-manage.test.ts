@@ -1,4 +1,4 @@
-/** Test runs of drafts: durable and free like an author's runs, of the text as it was, and seen by nobody else. */
+/** Test runs of drafts: durable and free like an author's runs, with the text as it was, and visible to nobody else. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -32,7 +32,7 @@ const run = (promptId: string, body: object) =>
   ada.client.request({ method: "POST", path: `/manage/v1/prompts/${promptId}/test-runs`, body });
 
 describe("a test run", () => {
-  test("executes the draft, costs nothing, and is no use of the prompt and no version of it", async () => {
+  test("executes the draft, costs nothing, and counts neither as a use nor as a version of the prompt", async () => {
     const promptId = await draftOf(textPrompt({ title: "Never published" }));
     const inputs = { textInputs: { topic: "hello" } };
     const created = await ada.client.send("createTestRun", { params: { promptId }, body: { revision: 1, inputs } });
@@ -45,7 +45,7 @@ describe("a test run", () => {
     expect(await ada.client.send("getPromptUsage", { params: { promptId } })).toMatchObject({ rows: [] });
   });
 
-  test("keeps the text of its time: a later save changes neither it nor what it is held against", async () => {
+  test("keeps the draft's text of that time: a later save changes neither the run nor its test", async () => {
     const source = textPrompt({ fields: TESTS });
     const promptId = await draftOf(source);
     const params = { promptId };
@@ -68,7 +68,7 @@ describe("a test run", () => {
     expect((await ada.client.request({ method: "GET", path })).httpStatus).toBe(422);
   });
 
-  test("of a revision makes one frozen version, however often it is run", async () => {
+  test("of a revision makes one frozen version, however often it runs", async () => {
     const promptId = await draftOf(textPrompt());
     const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
     await Promise.all([run(promptId, body), run(promptId, body), run(promptId, body)]);
@@ -77,7 +77,7 @@ describe("a test run", () => {
     expect(rows).toEqual([{ number: null }]);
   });
 
-  test("with another model executes that one, without options that it does not take, and is frozen once", async () => {
+  test("with another model uses that model, without options that it does not accept, and is frozen once", async () => {
     const fields = `options: { reasoningEffort: low }\nmaxOutputTokens: 100\n${TESTS}`;
     const promptId = await draftOf(textPrompt({ fields }));
     const params = { promptId };
@@ -106,7 +106,7 @@ describe("a test run", () => {
     ]);
   });
 
-  test("takes images like any run, and says all that is wrong with its inputs", async () => {
+  test("accepts images like any run, and reports everything that is wrong with its inputs", async () => {
     const promptId = await draftOf(photoPrompt(1));
     const imageInputs = [{ type: "base64", base64: PNG_BASE64 }];
     expect((await run(promptId, { revision: 1, inputs: { imageInputs } })).httpStatus).toBe(200);
@@ -114,7 +114,7 @@ describe("a test run", () => {
     expect([without.httpStatus, errorOf(without).data]).toMatchObject([422, { issues: [{ code: "image_count" }] }]);
   });
 
-  test("reaches nobody else: its version is not found, run or resolved by another account or a key", async () => {
+  test("is private: another account or a key cannot find, run, or resolve its version", async () => {
     const promptId = await draftOf(textPrompt({ title: "Hidden words" }));
     const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
     const { runId } = await ada.client.send("createTestRun", { params: { promptId }, body });
@@ -132,7 +132,7 @@ describe("a test run", () => {
     expect((await bob.client.request({ method: "GET", path })).httpStatus).toBe(404);
   });
 
-  test("stays readable when its draft is deleted, while the prompt is in no list any more", async () => {
+  test("stays readable when its draft is deleted, although the prompt is no longer listed", async () => {
     const promptId = await draftOf(textPrompt());
     const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
     const { runId } = await ada.client.send("createTestRun", { params: { promptId }, body });

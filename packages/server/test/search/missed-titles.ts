@@ -1,9 +1,9 @@
-/** Titles as people type them: which of them do not find their prompt first. */
+/** Finds titles that, as people type them, do not find their prompt first. */
 import type { CorpusPrompt } from "../../../../bench/search/evaluation-data.ts";
 import type { Search } from "../../src/search/index.ts";
 
 const QUERY_MAX = 200;
-/** As many as ask the database at the same time. */
+/** As many as query the database at the same time. */
 const AT_ONCE = 3;
 
 /** Ways to type the same title. */
@@ -19,7 +19,7 @@ const FORMS: readonly ((title: string) => string)[] = [
 ];
 
 /**
- * Asks for every `step`-th title in `forms` of the forms; which ones goes round.
+ * Searches for every `step`-th title in `forms` of the forms, which rotate.
  * @returns the queries that found another prompt first, with its title.
  */
 export async function listMissedTitles(
@@ -44,7 +44,7 @@ export async function listMissedTitles(
   return missed;
 }
 
-/** One of equals: two prompts may have the same title, or titles of the same words. */
+/** Accepts any of several equals: two prompts may have the same title, or titles with the same words. */
 function isSameTitle(a: string, b: string): boolean {
   const words = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}+#]+/gu, "");
   return words(a) === words(b);

@@ -19,7 +19,7 @@ const knowing = (): RemoteEmbedder => ({
   embedTexts: vi.fn(async (texts: readonly string[]) => texts.map((text) => Float32Array.of(1, text.length, 3, 4))),
 });
 
-/** The database as a process sees it that hears of the vectors of a model only when it may. */
+/** The database as seen by a process that can read a model's vectors only once it is allowed to. */
 function holdVectors() {
   const mayRead = Promise.withResolvers<void>();
   const read: string[] = [];
@@ -37,33 +37,29 @@ function holdVectors() {
   return { db, read, release: () => mayRead.resolve() };
 }
 
-test(
-  "while the vectors of a new model are read, queries are answered with those before",
-  { timeout: 60_000 },
-  async () => {
-    const held = holdVectors();
-    const model = knowing();
-    const search = fixture.openAnother({ db: held.db, embeddings: model });
-    await search.find("zorblat 7", 5);
-    const other = fixture.openAnother({ embeddings: knowing() });
-    for (let turn = 0; turn < 10; turn += 1) await fixture.runTick(other, "search-embed");
-    expect((await search.find("zorblat 8", 5))[0]).toBe(promptId(9));
-    expect(model.embedTexts).not.toHaveBeenCalled();
-    await fixture.publish(documentOf(MANY + 1, "Quandle"));
-    await fixture.unpublish(promptId(10));
-    await fixture.runTick(other, "search-embed");
-    expect((await search.find("quandle", 5))[0]).toBe(promptId(MANY + 1));
-    held.release();
-    await eventually(async () => {
-      await search.find("zorblat 11", 5);
-      expect(model.embedTexts).toHaveBeenCalled();
-    });
-    expect((await search.find("quandle", 5))[0]).toBe(promptId(MANY + 1));
-    expect(await search.find("zorblat 9", 20)).not.toContain(promptId(10));
-  },
-);
+test("while the vectors of a new model are read, queries use the previous ones", { timeout: 60_000 }, async () => {
+  const held = holdVectors();
+  const model = knowing();
+  const search = fixture.openAnother({ db: held.db, embeddings: model });
+  await search.find("zorblat 7", 5);
+  const other = fixture.openAnother({ embeddings: knowing() });
+  for (let turn = 0; turn < 10; turn += 1) await fixture.runTick(other, "search-embed");
+  expect((await search.find("zorblat 8", 5))[0]).toBe(promptId(9));
+  expect(model.embedTexts).not.toHaveBeenCalled();
+  await fixture.publish(documentOf(MANY + 1, "Quandle"));
+  await fixture.unpublish(promptId(10));
+  await fixture.runTick(other, "search-embed");
+  expect((await search.find("quandle", 5))[0]).toBe(promptId(MANY + 1));
+  held.release();
+  await eventually(async () => {
+    await search.find("zorblat 11", 5);
+    expect(model.embedTexts).toHaveBeenCalled();
+  });
+  expect((await search.find("quandle", 5))[0]).toBe(promptId(MANY + 1));
+  expect(await search.find("zorblat 9", 20)).not.toContain(promptId(10));
+});
 
-test("a process that slept reads the vectors that it lacks, and not all of them again", async () => {
+test("a process that was suspended reads only the vectors that it lacks", async () => {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const held = holdVectors();
   const search = fixture.openAnother({ db: held.db, clock });
@@ -78,7 +74,7 @@ test("a process that slept reads the vectors that it lacks, and not all of them 
   expect(await search.find("zorblat 9", 20)).not.toContain(promptId(10));
 });
 
-test("while a transaction stays open no process reads the same changes again", async () => {
+test("while a transaction stays open, no process reads the same changes again", async () => {
   let changes = 0;
   const named: Database["named"] = async <Row extends object>(
     name: string,

@@ -1,4 +1,4 @@
-/** Search beside its peers and with embedders of a provider, on the prompts of the evaluation. */
+/** Compares search with its peers, and with a provider's embedders, on the prompts of the evaluation. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readCorpus, readJudgments } from "../../../../bench/search/evaluation-data.ts";
 import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
@@ -13,7 +13,7 @@ const corpus = readCorpus();
 const queries = readJudgments();
 
 let fixture: SearchFixture;
-/** Of words and the built-in vectors alone. */
+/** With words and the built-in vectors only. */
 let plain: Measured;
 beforeAll(async () => {
   fixture = await openSearch();
@@ -24,8 +24,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => fixture.close());
 
-// Fuse.js takes half a second for a query: its figures are measured anew by `npm run eval:search` alone.
-test("the peers that take little time measure today as they are kept", async () => {
+// Fuse.js takes half a second per query: only `npm run eval:search` measures its figures again.
+test("the fast peers still measure as in the stored results", async () => {
   const peers = [await createFullText(fixture.db, corpus), createTrigramPeer(corpus), createMiniSearch(corpus)];
   const measured = [];
   for (const peer of peers) measured.push(await measure(peer, queries));
@@ -37,7 +37,7 @@ test("the peers that take little time measure today as they are kept", async () 
   }
 }, 60_000);
 
-test("a mediocre embedder costs words and typing errors next to nothing, and paraphrases little", async () => {
+test("a mediocre embedder costs almost nothing for words and typing errors, and little for paraphrases", async () => {
   const embedded = await createOwnSearch(fixture.db, createMediocreEmbedder());
   const after = await measure(embedded, queries);
   await embedded.search.close();
@@ -45,11 +45,11 @@ test("a mediocre embedder costs words and typing errors next to nothing, and par
   expect(lossOf("lexical")).toBeLessThan(0.015);
   expect(lossOf("typo")).toBeLessThan(0.005);
   expect(lossOf("paraphrase")).toBeLessThan(0.05);
-  // As if no process had been set to it for as long as another model must wait.
+  // As if no process had been configured with it for as long as another model must wait.
   await fixture.db.query("update search_embedders set wanted_at = wanted_at - interval '11 minutes'");
 }, 60_000);
 
-test("with a good embedder paraphrases are found better and nothing is found worse", async () => {
+test("a good embedder improves paraphrases and makes nothing worse", async () => {
   const embedded = await createOwnSearch(fixture.db, createTestEmbedder(corpus, queries));
   const after = await measure(embedded, queries);
   const mean = (all: Measured, cls: string) => {

@@ -18,7 +18,7 @@ test("the shipped data stays within eight megabytes", () => {
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(8_000_000);
 });
 
-test("the licence of the derived word data is shipped with it", () => {
+test("the license of the derived word data is shipped with it", () => {
   const notice = readFileSync(new URL("NOTICE.md", DIRECTORY), "utf8");
   expect(notice).toContain("WordNet 3.1 Copyright 2011 by Princeton University");
   expect(notice).toContain("The name of Princeton University or Princeton may not be used in");
@@ -27,8 +27,8 @@ test("the licence of the derived word data is shipped with it", () => {
   expect(notice).toContain("Copyright (c) 2024  GRAYPE Systems Private Limited");
 });
 
-test("the decomposition finds the singular values of a matrix whose values are known", () => {
-  // diag(5, 4, 3, 2, 1) with its columns exchanged.
+test("the decomposition finds the known singular values of a matrix", () => {
+  // diag(5, 4, 3, 2, 1) with its columns permuted.
   const size = 5;
   const matrix = {
     rowCount: size,
@@ -42,7 +42,7 @@ test("the decomposition finds the singular values of a matrix whose values are k
   for (const [k, column] of left.entries()) expect(Math.abs(column[k] ?? 0)).toBeCloseTo(1, 6);
 });
 
-test("training is a function of its input: the same prompts give the same bits", () => {
+test("training is deterministic: the same prompts give the same bits", () => {
   const prompts = readTrainingPrompts().slice(0, 60);
   const [a, b] = [trainVectors(prompts), trainVectors(prompts)];
   expect(a.terms).toEqual(b.terms);
@@ -50,14 +50,14 @@ test("training is a function of its input: the same prompts give the same bits",
   expect(a.vectors.every((vector) => Math.abs(Math.hypot(...vector) - 1) < 1e-9)).toBe(true);
 });
 
-test("the general vectors are what the kept words give, byte for byte", async () => {
+test("the general vectors are exactly what the kept words produce, byte for byte", async () => {
   const learnt = decodeBaseVectors(await readSections("base-vectors.bin.gz"));
   const built = await buildGeneralVectors(learnt, readTrainingPrompts());
   const rebuild = "run: node --conditions=promptd-source scripts/build-search-data.ts";
   expect(hashSections(built), rebuild).toBe(hashSections(await readSections("general-vectors.bin.gz")));
 }, 60_000);
 
-test("the shipped vectors cover the words of the training prompts and usual English", async () => {
+test("the shipped vectors cover the words of the training prompts and common English", async () => {
   const [learnt, general] = (await loadBuiltInEmbedder()).tables;
   for (const term of ["recip", "databas", "resum", "travel", "logo", "poem"]) {
     expect(learnt?.knows(term)).toBe(true);

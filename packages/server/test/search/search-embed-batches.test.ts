@@ -23,7 +23,7 @@ function openWith(embedTexts: RemoteEmbedder["embedTexts"]) {
   return { search, asked };
 }
 
-/** Runs, as far apart as the pause after a failure. */
+/** Runs the tick repeatedly, as far apart as the pause after a failure. */
 async function takeTurns(search: ReturnType<typeof openWith>["search"], turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) {
     await fixture.runTick(search, "search-embed").catch(() => {});
@@ -62,7 +62,7 @@ test.each<[string, () => Promise<Float32Array>]>([
   expect(await remote()).toEqual({ state: "active", vectors: 15, zeros: 1 });
 });
 
-test("while the model is away no prompt is set aside", async () => {
+test("while the model is unavailable, no prompt is set aside", async () => {
   await publishGood(5);
   let isAway = true;
   const { search, asked } = openWith(async (texts) => {
@@ -83,7 +83,7 @@ test("while the model is away no prompt is set aside", async () => {
   expect(warnings).toEqual([]);
 });
 
-test("a model that takes too long for many texts is asked for fewer at a time", async () => {
+test("a model that takes too long for many texts gets fewer at a time", async () => {
   await publishGood(190);
   const { search, asked } = openWith(async (texts) => {
     if (texts.length > 20) throw new DOMException("too slow", "TimeoutError");
@@ -95,7 +95,7 @@ test("a model that takes too long for many texts is asked for fewer at a time", 
   expect(failed.length).toBeLessThan(15);
 });
 
-test("a text that is refused for a while gets its vector after all", async () => {
+test("a text that is rejected for a while gets its vector later", async () => {
   await fixture.publish(documentOf(1, "Busy text"));
   await publishGood(3);
   let refusals = 0;
@@ -107,7 +107,7 @@ test("a text that is refused for a while gets its vector after all", async () =>
   expect(await remote()).toEqual({ state: "active", vectors: 4, zeros: 0 });
 });
 
-test("a refused text that is unpublished meanwhile holds nothing up", async () => {
+test("a rejected text that is unpublished meanwhile blocks nothing", async () => {
   await fixture.publish(documentOf(1, "Poison text"));
   await publishGood(3);
   const { search } = openWith(async (texts) => {
@@ -120,7 +120,7 @@ test("a refused text that is unpublished meanwhile holds nothing up", async () =
   expect(await remote()).toEqual({ state: "active", vectors: 3, zeros: 0 });
 });
 
-test("the text of the longest prompt that can be published is cut, and its title and description are whole", async () => {
+test("the text of the longest publishable prompt is cut, but its title and description are complete", async () => {
   const [title, description] = ["t".repeat(120), "d".repeat(500)];
   const inputNames = Array.from({ length: 64 }, (_, i) => `\u{1F600}${i}`.padEnd(100, "n"));
   await fixture.publish(documentOf(1, title, { description, inputNames }));
@@ -132,7 +132,7 @@ test("the text of the longest prompt that can be published is cut, and its title
   expect(text).toContain(`Title: ${title}\nDescription: ${description}\nInputs: `);
 });
 
-test("two processes never ask for the same texts at the same time", async () => {
+test("two processes never embed the same texts at the same time", async () => {
   await publishGood(5);
   const isAsked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ test("two processes never ask for the same texts at the same time", async () => 
   expect(await remote()).toEqual({ state: "active", vectors: 5, zeros: 0 });
 });
 
-test("a process that closes gives up what it is asking", async () => {
+test("a closing process aborts its calls", async () => {
   await publishGood(5);
   const isAsked = Promise.withResolvers<void>();
   const { search } = openWith(async (texts, signal) => {

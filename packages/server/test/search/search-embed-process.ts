@@ -1,6 +1,6 @@
 /**
- * A process that gives documents their vectors and moves search to a model, until it is killed: one line for each turn.
- * Arguments: the database's URL, the address of the embeddings model, its name.
+ * A process that makes vectors for documents and switches search to a model, until it is killed. It prints one line per
+ * tick. Arguments: the database's URL, the address of the embeddings model, its name.
  */
 import { openDatabase } from "../../src/platform/database/database.ts";
 import { systemClock } from "../../src/platform/clock.ts";

@@ -26,7 +26,7 @@ async function states(): Promise<string[]> {
   );
   return rows.map(({ name, state }) => `${name} ${state}`);
 }
-/** As if nothing had been heard of the embedders of this model for so long. */
+/** As if no process had wanted this model's embedders for this long. */
 const age = (model: string, interval: string) =>
   fixture.db.query(
     `update search_embedders set wanted_at = wanted_at - $2::interval, retired_at = retired_at - $2::interval
@@ -34,14 +34,14 @@ const age = (model: string, interval: string) =>
     [model, interval],
   );
 
-test("a process without the setting leaves the others their model", async () => {
+test("a process without the setting does not replace the others' model", async () => {
   const [withModel, without] = [openWith(modelOf("test/one")), fixture.openAnother()];
   await turnOf(withModel);
   for (let turn = 0; turn < 3; turn += 1) await turnOf(without);
   expect(await states()).toEqual(["built-in retired", "test/one active"]);
 });
 
-test("ten minutes after the last process was set to the model, search is back at the built-in vectors", async () => {
+test("ten minutes after the last process was configured with the model, search returns to the built-in vectors", async () => {
   await turnOf(openWith(modelOf("test/one")));
   const without = fixture.openAnother();
   await age("test/one", "9 minutes");
@@ -52,7 +52,7 @@ test("ten minutes after the last process was set to the model, search is back at
   expect(await states()).toEqual(["built-in active", "test/one retired"]);
 });
 
-test("a process that is set to the model goes on wanting it, also while the model is away", async () => {
+test("a process that is configured with the model still wants it while the model is unavailable", async () => {
   await turnOf(openWith(modelOf("test/one")));
   const away = { model: "test/one", embedTexts: () => Promise.reject(new Error("503")) };
   const search = openWith(away);
@@ -62,7 +62,7 @@ test("a process that is set to the model goes on wanting it, also while the mode
   expect(await states()).toEqual(["built-in retired", "test/one active"]);
 });
 
-test("a model that is wanted again is taken up with the vectors that it still has", async () => {
+test("a model that is wanted again is reused with the vectors that it still has", async () => {
   await turnOf(openWith(modelOf("test/one")));
   await age("test/one", "11 minutes");
   await turnOf(fixture.openAnother());
@@ -74,7 +74,7 @@ test("a model that is wanted again is taken up with the vectors that it still ha
   expect(texts).toEqual(["Title: prompt", "Title: Bread", "Title: Garden"]);
 });
 
-test("of two models that processes are set to the active one stays, and the other is ready when it may", async () => {
+test("of two models that processes are configured with, the active one stays, and the other is ready to replace it", async () => {
   const [one, two] = [openWith(modelOf("test/one")), openWith(modelOf("test/two"))];
   for (let turn = 0; turn < 3; turn += 1) for (const search of [one, two]) await turnOf(search);
   expect(await states()).toEqual(["built-in retired", "test/one active", "test/two building"]);
@@ -86,7 +86,7 @@ test("of two models that processes are set to the active one stays, and the othe
   expect(await states()).toEqual(["built-in retired", "test/one building", "test/two active"]);
 });
 
-test("an embedder that was given up while it was built is removed after a day, a piece at a time", async () => {
+test("an embedder that was abandoned while it was built is removed after a day, a piece at a time", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 10, `Good text ${i}`)));
   const model = modelOf("test/one");
   const embedTexts: RemoteEmbedder["embedTexts"] = async (texts, signal) => {
@@ -103,7 +103,7 @@ test("an embedder that was given up while it was built is removed after a day, a
   expect(await states()).toEqual(["built-in active"]);
 });
 
-test("a process whose setting is not the model that answers says so once", async () => {
+test("a process whose configured model is not the active one logs so once", async () => {
   await turnOf(openWith(modelOf("test/one")));
   const warnings: string[] = [];
   const log = Object.assign(createLog("silent").child({}), {

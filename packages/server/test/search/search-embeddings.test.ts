@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** Knows two subjects that share no letters: what a built-in embedder cannot know. */
+/** Knows that two words without common letters mean the same, which a built-in embedder cannot know. */
 const SUBJECTS = [
   ["zorblat", "glimfrob"],
   ["quandle", "wexit"],
@@ -43,7 +43,7 @@ const states = () =>
 
 const publishTwo = () => fixture.publish(documentOf(1, "Zorblat"), documentOf(2, "Quandle"));
 
-test("a model finds by meaning what no word says, and words still count", async () => {
+test("a model finds by meaning what no word matches, and words still count", async () => {
   await publishTwo();
   const search = fixture.openAnother({ embeddings: knowing() });
   expect(await search.find("glimfrob", 20)).toEqual([]);
@@ -53,7 +53,7 @@ test("a model finds by meaning what no word says, and words still count", async 
   expect((await search.find("quandle", 20))[0]).toBe(promptId(2));
 });
 
-test("a model that finds all texts much alike shows nothing for nonsense among a few prompts", async () => {
+test("a model that finds all texts similar shows nothing for nonsense among a few prompts", async () => {
   const subjects = ["Zorblat", "Quandle", "Frimble", "Plonket", "Wuzzle", "Grottick", "Snerf", "Yaddle"];
   await fixture.publish(...subjects.map((title, i) => documentOf(i + 1, title)));
   const embedTexts = async (texts: readonly string[]) =>
@@ -66,7 +66,7 @@ test("a model that finds all texts much alike shows nothing for nonsense among a
   expect((await search.find("Wuzzle", 20))[0]).toBe(promptId(5));
 });
 
-test("a model serves only once every prompt has its vector; before that the built-in one does", async () => {
+test("a model is used only once every prompt has its vector; before that, the built-in one is used", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
   const isHeld = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ test("a model serves only once every prompt has its vector; before that the buil
   expect(await search.find("glimfrob", 20)).toHaveLength(20);
 });
 
-test("a backfill that was killed goes on where it stopped", async () => {
+test("a killed backfill continues where it stopped", async () => {
   await fixture.publish(...Array.from({ length: 150 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
   let calls = 0;
   const embedTexts = async (texts: readonly string[]) => {
@@ -116,7 +116,7 @@ test("a backfill that was killed goes on where it stopped", async () => {
   expect((await states()).map(({ state }) => state)).toEqual(["retired", "active"]);
 });
 
-test("a prompt published later is found by its words at once and by meaning after the next turn", async () => {
+test("a prompt published later is found by its words at once, and by meaning after the next tick", async () => {
   const search = fixture.openAnother({ embeddings: knowing() });
   await embedAll(search);
   await publishTwo();
@@ -126,7 +126,7 @@ test("a prompt published later is found by its words at once and by meaning afte
   expect(await search.find("glimfrob", 20)).toContain(promptId(1));
 });
 
-test("another model, and another length of the same model, is another embedder with vectors of its own", async () => {
+test("another model, or another vector length of the same model, is another embedder with its own vectors", async () => {
   await publishTwo();
   for (const model of [knowing("test/one", 4), knowing("test/one", 8), knowing("test/two", 8)]) {
     const search = fixture.openAnother({ embeddings: model });
@@ -142,7 +142,7 @@ test("another model, and another length of the same model, is another embedder w
   ]);
 });
 
-test("a process that cannot ask the active model answers with the built-in vectors", async () => {
+test("a process that cannot call the active model uses the built-in vectors", async () => {
   await fixture.publish(documentOf(1, "Recipe generator"), documentOf(2, "SQL tutor"));
   await embedAll(fixture.openAnother({ embeddings: knowing() }));
   expect((await fixture.openAnother().find("what should the chef cook", 20))[0]).toBe(promptId(1));
@@ -154,14 +154,14 @@ test.each<[string, RemoteEmbedder["embedTexts"]]>([
   ["answers NaN", async (texts) => texts.map(() => new Float32Array(4).fill(Number.NaN))],
   ["answers another length", async (texts) => texts.map(() => new Float32Array(5).fill(1))],
   ["answers nothing", async () => []],
-])("a model that %s costs no answer: the built-in vectors take its place", async (_what, embedTexts) => {
+])("a model that %s costs no result, since the built-in vectors replace it", async (_what, embedTexts) => {
   await fixture.publish(documentOf(1, "Recipe generator"), documentOf(2, "SQL tutor"));
   await embedAll(fixture.openAnother({ embeddings: knowing() }));
   const search = fixture.openAnother({ embeddings: { model: "test/knows", embedTexts }, embeddingDeadlineMs: 20 });
   expect((await search.find("what should the chef cook", 20))[0]).toBe(promptId(1));
 });
 
-test("a model that answers wrongly while building stores nothing and is asked again later", async () => {
+test("a model that returns invalid vectors while building stores nothing, and is called again later", async () => {
   await publishTwo();
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   let isBroken = true;
@@ -180,7 +180,7 @@ test("a model that answers wrongly while building stores nothing and is asked ag
   expect((await states()).find(({ kind }) => kind === "remote")).toMatchObject({ state: "active", vectors: 2 });
 });
 
-test("a flip during a hundred queries disturbs none of them", async () => {
+test("a switch of embedders during a hundred queries disturbs none of them", async () => {
   await publishTwo();
   const search = fixture.openAnother({ embeddings: knowing(), wordsTimeoutMs: 30_000 });
   await search.find("zorblat", 20);
@@ -191,7 +191,7 @@ test("a flip during a hundred queries disturbs none of them", async () => {
   for (const [i, answer] of answers.entries()) expect(answer[0]).toBe(promptId(i < 100 && i % 2 === 1 ? 2 : 1));
 });
 
-test("two processes that flip at the same time leave exactly one active embedder", async () => {
+test("two processes that switch at the same time leave exactly one active embedder", async () => {
   await publishTwo();
   const [a, b] = [fixture.openAnother({ embeddings: knowing() }), fixture.openAnother({ embeddings: knowing() })];
   await Promise.all([embedAll(a), embedAll(b)]);
@@ -201,7 +201,7 @@ test("two processes that flip at the same time leave exactly one active embedder
   ]);
 });
 
-test("after an upgrade with other vectors, and another length of them, every prompt gets its vector again", async () => {
+test("after an upgrade with other vectors, even of another length, every prompt gets its vector again", async () => {
   await publishTwo();
   await fixture.db.query(
     "insert into search_embedders (embedder, dims, state, retired_at) values ('lsa-older', 300, 'retired', promptd_now())",
@@ -220,7 +220,7 @@ test("after an upgrade with other vectors, and another length of them, every pro
   ]);
 });
 
-test("a model that answers another length from now on is noticed by the next query, and serves when all is made anew", async () => {
+test("a model that starts returning another vector length is noticed by the next query, and is used once all vectors are recomputed", async () => {
   await publishTwo();
   let dims = 4;
   const embedTexts = async (texts: readonly string[]) => texts.map((text) => vectorOf(text, dims));
@@ -239,7 +239,7 @@ test("a model that answers another length from now on is noticed by the next que
   ]);
 });
 
-test("a process that answers no queries does not take search back to a length that its model answers no more", async () => {
+test("a process without queries does not switch search back to a vector length that its model no longer returns", async () => {
   await publishTwo();
   let dims = 4;
   const embedTexts = async (texts: readonly string[]) => texts.map((text) => vectorOf(text, dims));
@@ -255,7 +255,7 @@ test("a process that answers no queries does not take search back to a length th
   expect(active).toEqual([{ dims: 8 }]);
 });
 
-test("a model gets its prefixes before queries and prompts, and vectors with another prefix are others", async () => {
+test("a model gets its prefixes before queries and prompts, and another prefix means other vectors", async () => {
   await publishTwo();
   const model = knowing();
   const open = (documentPrefix: string) =>

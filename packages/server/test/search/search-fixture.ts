@@ -1,4 +1,4 @@
-/** A database with search on it, as publishing and unpublishing use it, for the tests of the search slice. */
+/** A database with search, as publishing and unpublishing use it, for the tests of the search slice. */
 import type { Database } from "../../src/platform/database/database.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -9,13 +9,13 @@ import { openTestDatabase } from "../support/test-database.ts";
 export interface SearchFixture {
   readonly db: Database;
   readonly search: Search;
-  /** Another process on the same database: a copy of the index of its own. */
+  /** Another process on the same database, with its own copy of the index. */
   openAnother(more?: Partial<SearchOptions>): Search;
   publish(...documents: readonly SearchDocument[]): Promise<void>;
   unpublish(promptId: string): Promise<void>;
-  /** Titles of what is found, best first. */
+  /** Titles of the results, best first. */
   titles(query: string, limit?: number): Promise<string[]>;
-  /** One turn of the work of this name, also of each that goes on with a setting. */
+  /** One tick of the work with this name, or of each one if it depends on a setting. */
   runTick(search: Search, name: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ const counts = () =>
     "select (select coalesce(sum(df), 0) from search_terms)::int as terms, (select coalesce(sum(n + n_title), 0) from search_vocab)::int as words, (select count(*) from search_postings)::int as postings, (select count(*) from search_embeddings)::int as vectors",
   );
 
-test("a published prompt is found at once, by title, description, tag and input name", async () => {
+test("a published prompt is found at once, by title, description, tag, and input name", async () => {
   await fixture.publish(
     documentOf(1, "Chess opening coach", {
       description: "Studies gambits",
@@ -35,7 +35,7 @@ test("a published prompt is found at once, by title, description, tag and input 
   }
 });
 
-test("an unpublished prompt is gone at once, also for another process", async () => {
+test("an unpublished prompt is gone at once, even for another process", async () => {
   const other = fixture.openAnother();
   await fixture.publish(documentOf(1, "Chess coach"), documentOf(2, "Chess tutor"));
   expect(await other.find("chess", 20)).toHaveLength(2);
@@ -45,7 +45,7 @@ test("an unpublished prompt is gone at once, also for another process", async ()
   expect(await other.find("chess coach", 20)).toContain(promptId(1));
 });
 
-test("what is not committed is not found, and a rolled back publish leaves nothing", async () => {
+test("uncommitted prompts are not found, and a publish that is rolled back leaves nothing", async () => {
   await expect(
     fixture.db.tx(async (tx) => {
       await indexDocuments(tx, [documentOf(1, "Chess coach")]);
@@ -64,7 +64,7 @@ test("a new version replaces the words of the old one", async () => {
 });
 
 test.each(["before the database looks for its words", "after that, and the copy in memory follows"])(
-  "a prompt is found while its next version comes, %s",
+  "a prompt is found while its next version is published, %s",
   async (moment) => {
     const { db } = fixture;
     const version = (text: string) => documentOf(1, "Chess coach", { description: `A zorblat ${text}` });
@@ -94,7 +94,7 @@ test("a new version with the same text keeps its postings and its vectors", asyn
   expect(after).toEqual({ ...before, prompt_version_id: promptId(77) });
 });
 
-test("of several documents of one prompt in one call the last counts, whatever the case of its id", async () => {
+test("of several documents of one prompt in one call, the last counts, whatever the case of its id", async () => {
   await fixture.publish(
     documentOf(1, "Zorblat", { promptId: promptId(0xabc).toUpperCase() }),
     documentOf(1, "Violin teacher", { promptId: promptId(0xabc) }),
@@ -103,7 +103,7 @@ test("of several documents of one prompt in one call the last counts, whatever t
   expect(await fixture.search.find("zorblat", 20)).toEqual([]);
 });
 
-test("whatever is published, changed and removed, the counts are those of what is left", async () => {
+test("after any publishing, changing, and removing, the counts match what is left", async () => {
   const title = fc.constantFrom("red fox", "red red hen", "blue fox den", "C++ and C#", "日本語", "the");
   const step = fc.record({ n: fc.integer({ min: 1, max: 4 }), title: fc.option(title) });
   await fc.assert(
@@ -127,7 +127,7 @@ test("whatever is published, changed and removed, the counts are those of what i
   );
 });
 
-test("publishers of the same words in opposite order do not deadlock", async () => {
+test("publishers of the same words in opposite orders do not deadlock", async () => {
   const [a, b] = [documentOf(1, "alpha beta gamma"), documentOf(2, "gamma beta alpha")];
   await Promise.all(
     Array.from({ length: 8 }, (_, i) =>
@@ -154,7 +154,7 @@ test("a change that commits after a later one is not missed", async () => {
   const isNoted = new Promise<void>((resolve) => {
     noted = resolve;
   });
-  // Its change gets the smaller id but commits last: the case in which a cursor over ids loses a row.
+  // Its change gets the smaller id but commits last: a cursor over ids would lose this row.
   const slow = fixture.db.tx(async (tx) => {
     await tx.query("insert into search_changes (doc, terms, words) values (0, '{}', '{}')");
     noted();
@@ -169,7 +169,7 @@ test("a change that commits after a later one is not missed", async () => {
   expect((await other.find("chess", 20)).toSorted()).toEqual([promptId(1), promptId(2)]);
 });
 
-test("a process that slept until the changes were pruned reads everything anew", async () => {
+test("a process that was suspended until the changes were pruned reads everything again", async () => {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const sleeper = fixture.openAnother({ clock });
   await sleeper.find("chess", 20);
@@ -179,7 +179,7 @@ test("a process that slept until the changes were pruned reads everything anew",
   expect(await sleeper.find("chess", 20)).toEqual([promptId(1)]);
 });
 
-test("housekeeping prunes old changes and counts that came to nothing, and corrects drift", async () => {
+test("housekeeping prunes old changes and zero counts, and corrects drift", async () => {
   await fixture.publish(documentOf(1, "Chess coach"), documentOf(2, "Violin teacher"));
   await fixture.unpublish(promptId(1));
   await fixture.db.query("update search_changes set at = at - interval '2 hours'");
@@ -193,7 +193,7 @@ test("housekeeping prunes old changes and counts that came to nothing, and corre
   ]);
 });
 
-test("counts of terms and words that are wrong or gone are counted again, and open processes hear of it", async () => {
+test("wrong or missing counts of terms and words are corrected, and running processes are notified", async () => {
   await fixture.publish(documentOf(1, "Chess coach"), documentOf(2, "Violin teacher"));
   await fixture.db.query("delete from search_terms where term = 'violin'");
   await fixture.db.query("delete from search_vocab where word = 'violin'");
@@ -207,7 +207,7 @@ test("counts of terms and words that are wrong or gone are counted again, and op
   );
 });
 
-test("documents of an older analyser are analysed again", async () => {
+test("documents from an older analyser version are indexed again", async () => {
   await fixture.publish(documentOf(1, "Chess coach"));
   await fixture.db.query("update search_docs set analyser = 0, content_hash = 'x'");
   await fixture.db.query("update search_postings set term = 'old-' || term");
@@ -216,7 +216,7 @@ test("documents of an older analyser are analysed again", async () => {
   expect(await fixture.openAnother().find("chess", 20)).toEqual([promptId(1)]);
 });
 
-test("a publish that commits while documents are analysed again is not undone", async () => {
+test("a publish that commits while documents are indexed again is not undone", async () => {
   await fixture.publish(documentOf(1, "Sauce maker"), documentOf(2, "Xylozant polish"), documentOf(3, "Choir leader"));
   await fixture.db.query("update search_docs set analyser = 0");
   const noted = Promise.withResolvers<void>();

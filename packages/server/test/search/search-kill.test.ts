@@ -15,7 +15,7 @@ const DOCUMENTS = 600;
 const DIMS = 8;
 const PROCESS = new URL("search-embed-process.ts", import.meta.url);
 
-/** A model over HTTP; `onTexts` hears of each question, and `vectorOf` of each text makes the answer. */
+/** A model over HTTP; `onTexts` is called for each request, and `vectorOf` computes the vector of each text. */
 const heard: { onTexts: (texts: readonly string[]) => void } = { onTexts: () => {} };
 const server = createServer((request, response) => {
   let body = "";
@@ -63,7 +63,7 @@ const stateOf = async () => {
   return rows.map(({ kind, state }) => `${kind} ${state}`);
 };
 
-/** Search answers, one embedder is active, and every vector has the length of its embedder. */
+/** Search works, one embedder is active, and every vector has its embedder's length. */
 async function checkWhole(): Promise<void> {
   expect(await search.find("sourdough bread number 7", 1)).toEqual([promptId(8)]);
   const active = (await stateOf()).filter((state) => state.endsWith(" active"));
@@ -75,14 +75,14 @@ async function checkWhole(): Promise<void> {
 }
 
 test(
-  "killed in the backfill again and again, it goes on where it was, and search answers all the time",
+  "killed repeatedly during the backfill, it continues where it stopped, and search always works",
   { timeout: 300_000 },
   async () => {
     const asked: string[] = [];
     const seen: number[] = [];
     for (let kill = 0; kill < 3; kill += 1) {
       const child = start("test/kill");
-      // The second question of a process comes when the vectors of the first are stored; the reply finds nobody.
+      // A process sends its second request after storing the first vectors; it is killed before the reply.
       let questions = 0;
       await new Promise<void>((resolve) => {
         heard.onTexts = (texts) => {
@@ -100,14 +100,14 @@ test(
     expect(seen[0]).toBeGreaterThan(0);
     expect(seen[1]).toBeGreaterThan(seen[0] ?? 0);
     expect(seen[2]).toBeGreaterThan(seen[1] ?? 0);
-    // What was stored is never asked for again; of each killed process at most one batch is.
+    // Stored texts are never sent again; each killed process causes at most one batch to be sent again.
     const twice = asked.length - new Set(asked).size;
     expect(twice).toBeLessThanOrEqual(3 * 128);
   },
 );
 
 test(
-  "killed where the model is made the active one, it is one or the other, and the next process completes it",
+  "killed while the model becomes active, exactly one embedder is active, and the next process completes the switch",
   { timeout: 300_000 },
   async () => {
     const blocker = await holdFlip();
@@ -129,7 +129,7 @@ test(
   },
 );
 
-/** Holds the row of the active embedder, so that the flip stops between its two statements. */
+/** Locks the row of the active embedder, so that the switch stops between its two statements. */
 async function holdFlip() {
   const held = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();

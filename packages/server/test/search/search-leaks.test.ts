@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** Everything the search tables hold, as one text. */
+/** The whole content of the search tables, as one text. */
 async function dumpTables(db = fixture.db): Promise<string> {
   const tables = await db.query<{ name: string }>(
     "select table_name as name from information_schema.tables where table_name like 'search\\_%' order by 1",
@@ -25,7 +25,7 @@ async function dumpTables(db = fixture.db): Promise<string> {
   return JSON.stringify(dumps);
 }
 
-/** A prompt file whose hidden parts have words of their own: template, labels of inputs, samples. */
+/** A prompt file whose hidden parts have unique words: template, input labels, samples. */
 const HIDING = promptFile({
   title: "Sauce maker",
   description: "Cooks with care.",
@@ -42,7 +42,7 @@ const HIDING = promptFile({
 });
 const HIDDEN = ["xylozant", "quorvex", "zibblenaut", "blenthip", "vramsett"];
 
-test("publishing stores nothing of a prompt's hidden parts, and no query tells their words from words of nowhere", async () => {
+test("publishing stores nothing of a prompt's hidden parts, and no query can tell their words from unknown words", async () => {
   const server = await startTestServer();
   try {
     await server.publish(HIDING);
@@ -63,7 +63,7 @@ test("publishing stores nothing of a prompt's hidden parts, and no query tells t
   }
 });
 
-test("an unpublished prompt leaves no word behind: not in a ranking, a correction or a completion", async () => {
+test("an unpublished prompt leaves no word behind in rankings, corrections, or completions", async () => {
   const other = fixture.openAnother();
   await fixture.publish(documentOf(1, "Xylozant polish"), documentOf(2, "Sauce maker"));
   expect(await other.find("xylozatn", 20)).toEqual([promptId(1)]);
@@ -78,7 +78,7 @@ test("an unpublished prompt leaves no word behind: not in a ranking, a correctio
   expect((await dumpTables()).toLowerCase()).not.toContain("xylozant");
 });
 
-test("an older version's words find nothing, complete nothing, are no part of a joined or counted word", async () => {
+test("an older version's words find nothing, complete nothing, and are part of no joined or counted word", async () => {
   await fixture.publish(documentOf(1, "Xylozant polish", { tags: ["Quorvex"] }), documentOf(2, "Sauce maker"));
   await fixture.publish(documentOf(1, "Floor polish"));
   for (const query of ["xylozant", "xylozatn", "xyl", "xylo zant", "saucexylozant", "x6t", '"quorvex"', "quorve"]) {
@@ -87,7 +87,7 @@ test("an older version's words find nothing, complete nothing, are no part of a 
   }
 });
 
-test("the order of what is public says nothing of what was published between", async () => {
+test("the order of public prompts reveals nothing about what was published in between", async () => {
   const documents = ["Sauce maker", "Sauce reviewer", "Maker of things"].map((title, i) => documentOf(i + 1, title));
   await fixture.publish(...documents);
   const queries = ["sauce", "maker", "sauce maker", "sause", "mak", "thing reviewer"];
@@ -98,7 +98,7 @@ test("the order of what is public says nothing of what was published between", a
   expect(await ask()).toEqual(before);
 });
 
-test("a draft that is being published in an open transaction corrects nobody's query", async () => {
+test("a draft being published in an open transaction corrects nobody's query", async () => {
   await fixture.publish(documentOf(2, "Sauce maker"));
   await expect(
     fixture.db.tx(async (tx) => {
@@ -110,7 +110,7 @@ test("a draft that is being published in an open transaction corrects nobody's q
   expect(await fixture.search.find("xylozatn", 20)).toEqual([]);
 });
 
-test("an embeddings model is sent the four public fields and the query, nothing else", async () => {
+test("an embeddings model gets the four public fields and the query, and nothing else", async () => {
   const sent: string[] = [];
   const search = fixture.openAnother({
     embeddings: {
@@ -132,7 +132,7 @@ test("an embeddings model is sent the four public fields and the query, nothing 
   ]);
 });
 
-test("no log line holds a query", async () => {
+test("no log line contains a query", async () => {
   const lines: string[] = [];
   const log = createLog("debug").child({}, {});
   for (const level of ["debug", "info", "warn", "error"] as const) {

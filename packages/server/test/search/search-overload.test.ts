@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** Whoever looks for words meanwhile waits, as they do for a statement that takes long. */
+/** Meanwhile, every word search waits, as for a slow statement. */
 function whileWordsAreSlow<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
   return fixture.db.tx(async (tx) => {
     await tx.query("lock table search_postings in access exclusive mode");
@@ -27,7 +27,7 @@ function whileWordsAreSlow<Result>(work: (tx: Tx) => Promise<Result>): Promise<R
   });
 }
 
-test("a query whose words take the database too long is answered from meaning and titles", async () => {
+test("a query whose words take the database too long is answered by meaning and titles", async () => {
   const found = await whileWordsAreSlow(() => fixture.search.find("recipe for dinner", 20));
   expect(found.length).toBeGreaterThan(0);
   expect(found[0]).toBe((await fixture.search.find("recipe writer", 1))[0]);
@@ -35,14 +35,14 @@ test("a query whose words take the database too long is answered from meaning an
   expect(exact).toEqual(await fixture.search.find("river cruise planner", 1));
 });
 
-test("many such queries at once are all answered, those for which no connection was free as well", async () => {
+test("many such queries at once are all answered, even without a free connection", async () => {
   const answers = await whileWordsAreSlow(() =>
     Promise.all(Array.from({ length: 12 }, () => fixture.search.find("recipe for dinner", 20))),
   );
   for (const answer of answers) expect(answer.length).toBeGreaterThan(0);
 });
 
-test("a query that nothing but its words could answer fails, instead of saying that there is no such prompt", async () => {
+test("a query that only its words could answer fails, instead of reporting that no such prompt exists", async () => {
   const error = await whileWordsAreSlow(() => fixture.search.find("قصائد", 20).catch((cause: unknown) => cause));
   expect(sqlState(error)).toBe(QUERY_CANCELED);
   expect(await fixture.search.find("قصائد", 20)).toHaveLength(1);

@@ -29,14 +29,14 @@ afterAll(() => fixture.close());
 
 const first = async (query: string) => (await fixture.titles(query))[0];
 
-test("c++ and c# find their own", async () => {
+test("c++ and c# find their own prompts", async () => {
   expect(await first("c++")).toBe("C++ code reviewer");
   expect(await first("c#")).toBe("C# code reviewer");
   expect(await first("c++ code")).toBe("C++ code reviewer");
   expect(await first(".net")).toBe("C# code reviewer");
 });
 
-test("c++ finds first what is said to be for it, then at most what is near in meaning", async () => {
+test("c++ finds prompts for it first, then at most prompts that are close in meaning", async () => {
   const other = await openSearch();
   await other.publish(
     documentOf(1, "Compiler warnings", { tags: ["c++"] }),
@@ -54,7 +54,7 @@ test("c++ finds first what is said to be for it, then at most what is near in me
   await other.close();
 });
 
-test("three letters that many words begin with are no reason to show them", async () => {
+test("three letters that many words start with are not enough to show them", async () => {
   const other = await openSearch();
   await other.publish(documentOf(1, "GPU rental desk"), documentOf(2, "Zqx sales coach"));
   for (const query of ['"gpt"', '"zqv"']) expect(await other.titles(query), query).toEqual([]);
@@ -67,11 +67,11 @@ test("the exact title is first, whatever else has more of its words", async () =
   for (const { title } of CATALOGUE) expect(await first(title)).toBe(title);
 });
 
-test("two prompts of the same exact title both stand before the rest", async () => {
+test("two prompts with exactly the same title both come first", async () => {
   expect((await fixture.search.find("choir leader", 20)).slice(0, 2).toSorted()).toEqual([promptId(9), promptId(13)]);
 });
 
-test("a title of nothing but stop words is found by it and by its beginning", async () => {
+test("a title of only stop words is found by itself and by its beginning", async () => {
   expect(await first("what if")).toBe("What If");
   expect(await first("what i")).toBe("What If");
   expect(await fixture.titles("the of and")).toEqual([]);
@@ -81,18 +81,18 @@ test("a single letter finds the title that has it as a word", async () => {
   expect(await fixture.titles("r")).toEqual(["R tutor"]);
 });
 
-test("other scripts find and are found", async () => {
+test("queries in other scripts work", async () => {
   expect(await first("日本語")).toBe("日本語の先生");
   expect(await first("العربية")).toBe("معلم العربية");
   expect(await first("istanbul")).toBe("İstanbul şehir rehberi");
 });
 
-test("an accent may be left out, typed as its own character, or written with capitals", async () => {
+test("an accent may be omitted, typed as a separate character, or written in capitals", async () => {
   for (const query of ["cafe menu", "cafe\u0301 menu", "CAFÉ menu"])
     expect(await first(query)).toBe("Café menu writer");
 });
 
-test("emoji find a title that shows them, and nothing else", async () => {
+test("emoji find a title that contains them, and nothing else", async () => {
   expect(await fixture.titles("🚀")).toEqual(["Rocket launch 🚀 announcement"]);
   expect(await fixture.titles("🎉")).toEqual([]);
 });
@@ -103,7 +103,7 @@ test("nonsense finds nothing", async () => {
   }
 });
 
-test("signs of SQL and patterns are text", async () => {
+test("characters of SQL and patterns are text", async () => {
   for (const query of ["%", "_", "%_\\", "'; drop table search_docs; --", "choir' or '1'='1", "$1", "&|!:*"]) {
     const found = await fixture.titles(query);
     const isTextOfIt = (title: string) => /choir|%|_|table|drop|search/i.test(title);
@@ -122,13 +122,13 @@ test("a quoted word is neither corrected nor expanded", async () => {
   expect((await fixture.search.find('"zrocket"', 20)).length).toBe(0);
 });
 
-test("the same query gives the same answer", async () => {
+test("the same query gives the same result", async () => {
   for (const query of ["choir leader writer", "code", "leader"]) {
     expect(await fixture.titles(query)).toEqual(await fixture.titles(query));
   }
 });
 
-test("a long token, a hundred tokens and 200 four-byte characters are answered", async () => {
+test("a long token, a hundred tokens, and 200 four-byte characters are answered", async () => {
   for (const query of [
     "x".repeat(200),
     "𐍈".repeat(200),
@@ -140,7 +140,7 @@ test("a long token, a hundred tokens and 200 four-byte characters are answered",
   }
 });
 
-test("whatever is asked: at most 20, each a published prompt, none twice", async () => {
+test("any query finds at most 20 published prompts, none twice", async () => {
   const ids = new Set(CATALOGUE.map((document) => document.promptId));
   const word = fc.constantFrom("choir", "code", "c++", '"', "日本", "🚀", "the", "reviewr", "%", "\\", "'");
   const query = fc.oneof(
@@ -158,7 +158,7 @@ test("whatever is asked: at most 20, each a published prompt, none twice", async
   );
 });
 
-test("an empty catalogue and one of a single prompt answer", async () => {
+test("search works in an empty catalogue and in one with a single prompt", async () => {
   const empty = await openSearch();
   expect(await empty.titles("choir")).toEqual([]);
   expect(await empty.titles("🚀")).toEqual([]);

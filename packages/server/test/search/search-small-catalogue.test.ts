@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { documentOf, openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
-/** Ten prompts, each with a misspelt title and a question that shares no word with title or description. */
+/** Ten prompts, each with a misspelled title and a question that shares no word with its title or description. */
 const CATALOGUE = [
   ["Recipe generator", "Cooks a dish from ingredients", "recipie generater", "what should the chef cook for dinner"],
   ["Resume reviewer", "Improves a curriculum vitae", "resum reviwer", "applying for a new job"],
@@ -24,14 +24,14 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 test.each(CATALOGUE)(
-  "among ten prompts %s is first for its title and its misspelt title",
+  "among ten prompts, %s is first for its title and its misspelled title",
   async (title, _text, typo) => {
     expect((await fixture.titles(title))[0]).toBe(title);
     expect((await fixture.titles(typo))[0]).toBe(title);
   },
 );
 
-test("among ten prompts most are first for a question in other words", async () => {
+test("among ten prompts, most are first for a question in other words", async () => {
   const ranks = await Promise.all(
     CATALOGUE.map(async ([title, , , question]) => (await fixture.titles(question)).indexOf(title)),
   );
@@ -40,8 +40,8 @@ test("among ten prompts most are first for a question in other words", async () 
 });
 
 /**
- * Twelve prompts of fields that few training prompts are about, and for each what someone asks who does not know its
- * words. Nothing here is a synonym of a word of its prompt, or a kind or a part of it.
+ * Twelve prompts in fields that few training prompts cover, each with a query from someone who does not know its words.
+ * No query has a synonym, a kind, or a part of a word in its prompt.
  */
 const OTHER_FIELDS = [
   ["Sourdough starter diary", "Keeps track of flour and fermentation", "baguette"],
@@ -58,7 +58,7 @@ const OTHER_FIELDS = [
   ["Marathon pace table", "Splits for each kilometre", "olympic sprint"],
 ] as const;
 
-test("of twelve prompts of other fields the right one is found by a question without a word in common", async () => {
+test("of twelve prompts in other fields, the right one is found by a question without a common word", async () => {
   const other = await openSearch();
   try {
     await other.publish(...OTHER_FIELDS.map(([title, description], i) => documentOf(i + 1, title, { description })));

@@ -10,16 +10,16 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** PostgreSQL 15 still makes these `ad` and `eg`, like the abbreviations; 18 does not, and neither do we. */
+/** PostgreSQL 15 still stems these to `ad` and `eg`, like the abbreviations; 18 does not, and neither does promptd. */
 const KEPT_DOUBLE = /^(add|egg|off|err|ebb|odd)(ed|ing)$/;
 
-test("every word of the corpus has the stem that PostgreSQL's English stemmer gives it", async () => {
+test("every word in the corpus has the same stem as with PostgreSQL's English stemmer", async () => {
   const words = new Set(
     readCorpus().flatMap(
       ({ title, description, text }) => `${title} ${description} ${text ?? ""}`.toLowerCase().match(/[a-z]+/g) ?? [],
     ),
   );
-  // Its dictionary of the same name drops stop words first; the comparison is about stems.
+  // The dictionary of the same name drops stop words first, but this test compares stems.
   const rows = await fixture.db.query<{ word: string; stem: string }>(
     `select word, (ts_lexize('english_stem', word))[1] as stem from unnest($1::text[]) as w (word)
      where ts_lexize('english_stem', word) <> '{}'`,

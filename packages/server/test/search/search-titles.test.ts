@@ -10,7 +10,7 @@ import type { SearchFixture } from "./search-fixture.ts";
 
 const SEED = new URL("../../seed/", import.meta.url);
 
-/** The shipped prompts: the catalogue and the files beside it. */
+/** The shipped prompts: the catalogue and the other files. */
 function readSeed(): CorpusPrompt[] {
   const files = readdirSync(new URL("prompts/", SEED)).map((name) => `prompts/${name}`);
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
@@ -34,21 +34,17 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => fixture.close());
 
-test(
-  "every title of the shipped prompts finds its prompt first, however it is typed",
-  { timeout: 300_000 },
-  async () => {
-    expect(await listMissedTitles(fixture.search, shipped, { forms: 3, step: 1 })).toEqual([]);
-  },
-);
+test("every title of a shipped prompt finds its prompt first, however it is typed", { timeout: 300_000 }, async () => {
+  expect(await listMissedTitles(fixture.search, shipped, { forms: 3, step: 1 })).toEqual([]);
+});
 
-describe("on the shipped prompts", () => {
+describe("among the shipped prompts", () => {
   test.each(["instag", "C#", "facebo", "asdfqwer zxcv"])("%s finds nothing, not noise", async (query) => {
     expect(await fixture.titles(query)).toEqual([]);
   });
 
   test.each(["für", "für die", "pour une", "avec", "und", "para el", "della", "não", "the", "because", "your own"])(
-    "%s, which says nothing in its language, finds the titles alone that have it as words",
+    "%s, a stop word in its language, finds only titles that have it as words",
     async (query) => {
       const titles = shipped.map(({ title }) => title);
       const holding = titles.filter((title) =>
@@ -62,8 +58,11 @@ describe("on the shipped prompts", () => {
     ["logo for coffee shop", 4, /logo/i],
     ["bedtime story for my kid", 4, /story/i],
     ["resumee bulider", 2, /resume/i],
-  ])("of %s the %i first are the thing itself, not what is near to its circumstances", async (query, count, thing) => {
-    const found = await fixture.titles(query, count);
-    expect(found.filter((title) => !thing.test(title))).toEqual([]);
-  });
+  ])(
+    "for %s, the first %i are the thing itself, not prompts that are close to its context",
+    async (query, count, thing) => {
+      const found = await fixture.titles(query, count);
+      expect(found.filter((title) => !thing.test(title))).toEqual([]);
+    },
+  );
 });

@@ -49,7 +49,7 @@ const runTick = async (name: string) => {
 };
 const indexed = async () => db.query("select prompt_version_id as version, title from search_docs order by title");
 
-test("the audit finds nothing in an index that is as published, and changes nothing", async () => {
+test("the audit finds nothing in a correct index, and changes nothing", async () => {
   const tea = await publish("Xylozant polish");
   await publish("Xylozant draft", { isDraft: true });
   const taken = await publish("Taken back");
@@ -61,7 +61,7 @@ test("the audit finds nothing in an index that is as published, and changes noth
   expect(errors).toEqual([]);
 });
 
-test("the audit takes out what is not published, and puts in the latest text of what is", async () => {
+test("the audit removes what is not published, and adds the latest text of what is", async () => {
   const gone = await publish("Gone prompt");
   const renamed = await publish("Sauce maker");
   const lost = await publish("Lost prompt");
@@ -81,7 +81,7 @@ test("the audit takes out what is not published, and puts in the latest text of 
   expect(await search.find("gone prompt", 20)).not.toContain(gone.promptId);
 });
 
-test("the audit compares a catalogue of several pages", async () => {
+test("the audit compares a catalogue with several pages", async () => {
   const count = 1_100;
   const source = { ...parseOne(TEA_POEM), description: "", tags: [] };
   const sources = Array.from({ length: count }, (_, i) => ({ ...source, title: `Tea ${i}`, slug: `tea-${i}` }));

@@ -29,7 +29,7 @@ afterAll(() => fixture.close());
 
 const first = async (query: string) => (await fixture.titles(query))[0];
 
-test("a word shortened by counting its letters finds the whole word", async () => {
+test("a numeronym finds the whole word", async () => {
   expect((await fixture.titles("k8s")).slice(0, 2).toSorted()).toEqual([
     "Kubernetes incident handbook",
     "Kubernetes manifest linter",
@@ -37,13 +37,13 @@ test("a word shortened by counting its letters finds the whole word", async () =
   expect(await first("a11y")).toBe("Accessibility statement");
 });
 
-test("names of letters and digits by turns are found joined and parted, and are told apart", async () => {
+test("names that mix letters and digits are found joined and split, and stay distinct", async () => {
   for (const query of ["gpt4o", "gpt-4o", "GPT 4o"]) expect(await first(query), query).toBe("GPT-4o vision helper");
   expect(await first("b2b")).toBe("B2B sales coach");
   expect(await first("b2c")).toBe("B2C sales coach");
 });
 
-test("a single character of a script without spaces finds the titles that have it, inside words too", async () => {
+test("a single character of a script without spaces finds titles that have it, even inside words", async () => {
   expect((await fixture.titles("诗")).toSorted()).toEqual(["写诗助手", "古诗词赏析"]);
   expect(await fixture.titles('"诗"')).toHaveLength(2);
   expect(await fixture.titles("猫")).toEqual(["猫 photo captions"]);
@@ -51,7 +51,7 @@ test("a single character of a script without spaces finds the titles that have i
   expect(await fixture.titles("犬")).toEqual([]);
 });
 
-test("a title is found first without its spaces, its signs and its accents", async () => {
+test("a title is found first without its spaces, signs, and accents", async () => {
   for (const [query, title] of [
     ["cafecrememenu", "Café crème menu"],
     ["salesmarketingaplan", "Sales + marketing: a #plan"],
@@ -63,7 +63,7 @@ test("a title is found first without its spaces, its signs and its accents", asy
   }
 });
 
-test("prompts of another script do not come up for English words that mean nothing in them", async () => {
+test("prompts in another script are not found for unrelated English words", async () => {
   for (const query of ["powerpoint", '"powerpoint"', '"recipe"', "database", "poem", "logo", "travel", "email"]) {
     const found = await fixture.titles(query);
     for (const title of ["日本語の俳句", "كاتب قصائد"]) expect(found, query).not.toContain(title);
@@ -71,7 +71,7 @@ test("prompts of another script do not come up for English words that mean nothi
   expect(await first("俳句")).toBe("日本語の俳句");
 });
 
-test("two words that are one when joined mean what the joined word means, though no prompt spells it", async () => {
+test("two words that form one word when joined have its meaning, even if no prompt has that word", async () => {
   const joined = await fixture.titles("powerpoint");
   expect(joined).toContain("Microsoft Office slides coach");
   for (const query of ["power point", "power-point"]) {

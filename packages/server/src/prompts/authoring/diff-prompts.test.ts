@@ -19,7 +19,7 @@ describe("lines", () => {
     expect(shown(before, after)).toEqual(lines);
   });
 
-  test("texts too long to compare count as replaced", () => {
+  test("texts that are too long to compare count as replaced", () => {
     const many = (letter: string) => Array.from({ length: 2_500 }, (_, at) => `${letter}${at}`).join("\n");
     expect(diffLines(many("a"), many("b"))).toHaveLength(5_000);
   });
@@ -28,7 +28,7 @@ describe("lines", () => {
 const diff = (before: string, after: string) => diffPrompts(parseOne(before), parseOne(after), catalogue);
 
 describe("two versions of a prompt", () => {
-  test("that say the same do not differ, however they are written", () => {
+  test("with the same content do not differ, however they are written", () => {
     const other = TEA_POEM.replace("title: Tea poem", "x-note: mine\ntitle:   'Tea poem'").replace(
       "\n---\nW",
       "\n---\n\nW",
@@ -50,7 +50,7 @@ describe("two versions of a prompt", () => {
     ]);
   });
 
-  test("differ in inputs, added, removed and changed", () => {
+  test("differ in added, removed, and changed inputs", () => {
     const after = TEA_POEM.replace('{ default: "7" }', '{ default: "8" }')
       .replace("tone: {", "mood: {")
       .replace("{{ tone }}", "{{ mood }}");
@@ -65,13 +65,13 @@ describe("two versions of a prompt", () => {
     });
   });
 
-  test("differ in options and in what a run costs", () => {
+  test("differ in options and in the price of a run", () => {
     const { options, price } = diff(PENCIL_PORTRAIT, PENCIL_PORTRAIT.replace("quality: high", "quality: low"));
     expect(options).toEqual([{ field: "steps.main.options.quality", before: "high", after: "low" }]);
     expect(price).toEqual({ before: { typical: 8, most: 8 }, after: { typical: 2, most: 2 } });
   });
 
-  test("differ in a role that stands for the same model", () => {
+  test("differ in a role that means the same model", () => {
     const model = catalogue.bind("text-default", { images: 0 })?.model ?? "";
     const named = TEA_POEM.replace("sandbox/text", model);
     const { fields, isSame } = diff(named, TEA_POEM.replace("sandbox/text", "text-default"));
@@ -95,7 +95,7 @@ describe("two versions of a prompt", () => {
     ]);
   });
 
-  test("differ in steps, title and model", () => {
+  test("differ in steps, title, and model", () => {
     const after = STORY_COVER.replace("title: Story cover", "title: Cover").replace(
       "maxOutputTokens: 300",
       "maxOutputTokens: 200",

@@ -111,13 +111,16 @@ const HANDED: readonly [ForeignFormat, string][] = [
   ["mustache", "{{#open}}{{^other}}{% for %} {{name}}"],
 ];
 
-describe("an imported file that needs its author's hand", () => {
-  test.each(HANDED)("of %s says in itself, and in the report, exactly what check says of it", (format, text) => {
-    const [file] = made(format, text);
-    const { message } = validatePrompts(file?.text ?? "", catalogue);
-    expect(message).not.toBe("");
-    expect(file?.faults).toBe(message);
-    const comments = file?.text.split("\n").filter((line) => line.startsWith("# - "));
-    for (const fault of message.split("\n")) expect(comments).toContain(`# - ${fault}`);
-  });
+describe("an imported file that its author must fix", () => {
+  test.each(HANDED)(
+    "from %s lists the faults that check finds, both in its comments and in the result",
+    (format, text) => {
+      const [file] = made(format, text);
+      const { message } = validatePrompts(file?.text ?? "", catalogue);
+      expect(message).not.toBe("");
+      expect(file?.faults).toBe(message);
+      const comments = file?.text.split("\n").filter((line) => line.startsWith("# - "));
+      for (const fault of message.split("\n")) expect(comments).toContain(`# - ${fault}`);
+    },
+  );
 });

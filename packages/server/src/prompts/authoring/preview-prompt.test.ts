@@ -34,7 +34,7 @@ describe("a preview", () => {
     ]);
   });
 
-  test("has one text with its images for a model that makes images", () => {
+  test("has a single text, with its images, for an image model", () => {
     const file = PENCIL_PORTRAIT.replace("options:", "instructions: Be gentle.\noptions:");
     expect(preview(file, { runOptions: { quality: "low" } }).steps[0]).toMatchObject({
       options: { quality: "low", size: "512x512" },
@@ -48,7 +48,7 @@ describe("a preview", () => {
     });
   });
 
-  test("shows where the text of an earlier step goes, or the text that is given for it", () => {
+  test("shows where the output of an earlier step goes, or the given text in its place", () => {
     const textInputs = { hero: "a fox" };
     const texts = (stepOutputs?: Record<string, string>) =>
       preview(STORY_COVER, { textInputs, ...(stepOutputs === undefined ? {} : { stepOutputs }) }).steps.map(
@@ -58,7 +58,7 @@ describe("a preview", () => {
     expect(texts({ draft: "Once." })[1]).toBe("A book cover, no lettering, for this story: Once.");
   });
 
-  test("says what a run with these inputs would be refused for", () => {
+  test("lists the issues for which a run with these inputs would be rejected", () => {
     const { steps, issues, price } = preview(TEA_POEM, { textInputs: { tone: "loud" } });
     expect(issues.map(({ code }) => code)).toEqual(["required", "invalid_value"]);
     expect([steps, price]).toEqual([[], null]);
@@ -66,7 +66,7 @@ describe("a preview", () => {
 });
 
 describe("a check", () => {
-  test("has what callers will see, the price, and the warnings of each prompt", () => {
+  test("returns each prompt's config, price, and warnings", () => {
     const { prompts, faults, message } = validatePrompts(textPrompt("Say {{Child's Age}} to ${name}."), catalogue);
     expect([faults, message]).toEqual([[], ""]);
     expect(prompts).toMatchObject([
@@ -76,14 +76,14 @@ describe("a check", () => {
     expect(prompts[0]?.warnings.join("\n")).toMatch(/\$\{name\}[\s\S]*was rewritten to/);
   });
 
-  test("warns of a title that is still the template's", () => {
+  test("warns about a title that is still the template's", () => {
     const warningsOf = (title: string) =>
       validatePrompts(textPrompt("x").replace("title: A test", `title: ${title}`), catalogue).prompts[0]?.warnings;
     expect(warningsOf("Untitled photo prompt")?.join()).toContain('still "Untitled photo prompt"');
     expect(warningsOf("Photo as a stamp")?.join()).not.toContain("title");
   });
 
-  test("has every fault of a file, and the prompts that have none", () => {
+  test("returns every fault of a file, and the prompts without faults", () => {
     const json = JSON.stringify({
       promptd: 1,
       prompts: [

@@ -3,7 +3,7 @@ import type { DirectAnswer, DirectRequest } from "../../models/index.ts";
 import { catalogue, faultsOf, parseOne, STORY_COVER, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { tryPrompt, type TrialPorts } from "./try-prompt.ts";
 
-/** Models that answer with what a function makes of their request. */
+/** Models whose answers a function computes from the request. */
 function answering(answer: (model: string, request: DirectRequest) => DirectAnswer | string) {
   const calls: { model: string; request: DirectRequest }[] = [];
   const ports: TrialPorts = {
@@ -45,7 +45,7 @@ describe("a test of a prompt", () => {
     ["{ schema: { type: object, properties: { a: { type: number } }, required: [a] } }", '{"a":1}', true],
     ["{ schema: { type: object, properties: { a: { type: number } }, required: [a] } }", '{"a":"x"}', false],
     ["{}", "anything", true],
-  ])("that expects %s of %s: %s", async (expectation, output, passed) => {
+  ])("that expects %s from %s: %s", async (expectation, output, passed) => {
     const result = await tried(expectation, output);
     expect({ passed: result.passed, hasFailures: result.failures.length > 0 }).toEqual({
       passed,
@@ -53,13 +53,13 @@ describe("a test of a prompt", () => {
     });
   });
 
-  test("renders the prompt with its inputs, and says what the output was", async () => {
+  test("renders the prompt with its inputs, and returns the output", async () => {
     const { calls, output } = await tried("{}", "Fine.");
     expect(calls[0]?.request.prompt).toBe("About rain.");
     expect(output).toBe("Fine.");
   });
 
-  test("asks a model whether a statement holds, and gives its reason", async () => {
+  test("asks a model whether a statement is true, and reports its reason", async () => {
     const judge = (holds: boolean) => (model: string, request: DirectRequest) =>
       request.outputSchema === undefined ? "A poem." : JSON.stringify({ reason: `says ${model}`, holds });
     const held = await tried("{ judge: It is a poem., judgeModel: sandbox/text-free }", judge(true));
@@ -69,7 +69,7 @@ describe("a test of a prompt", () => {
     expect(failed.failures).toEqual(["judge: It is a poem. (says sandbox/text)"]);
   });
 
-  test("of several steps hands the text of one to the next, and stops at one that fails", async () => {
+  test("with several steps passes each text to the next, and stops at a step that fails", async () => {
     const source = parseOne(STORY_COVER.replace("steps:", "samples: [{ inputs: { hero: a fox } }]\nsteps:"));
     const [sample] = source.tests;
     if (sample === undefined) throw new Error("no sample");

@@ -1,4 +1,4 @@
-/** Fields that say how a model is called, types of inputs, and loops over lists. */
+/** Fields for model calls, input types, and loops over lists. */
 import { describe, expect, test } from "vitest";
 import { catalogue, faultsOf, liveVersion, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { loadCatalogue } from "../../models/index.ts";
@@ -25,7 +25,7 @@ describe("settings of a call", () => {
     });
   });
 
-  test("are absent where nothing is written, so that older versions stay what they are", () => {
+  test("are absent unless the file sets them, so that older versions stay unchanged", () => {
     const [step] = parseOne(textPrompt("x")).definition.steps;
     expect(Object.keys(step ?? {})).not.toEqual(expect.arrayContaining(["settings"]));
     expect(step).not.toHaveProperty("messages");
@@ -54,7 +54,7 @@ describe("settings of a call", () => {
     expect(faults(on(model, fields)).join("\n")).toContain(message);
   });
 
-  test("belong to the last step where they stand above the steps", () => {
+  test("at the top level belong to the last step", () => {
     const file = `---
 promptd: 1
 title: T
@@ -80,7 +80,7 @@ describe("messages", () => {
     "messages:\n  - user: About {{ sample }}.\n  - role: assistant\n    content: Once upon a time.",
   );
 
-  test("are templates, rendered with the inputs, and their inputs are found", () => {
+  test("are templates that are rendered with the inputs, and their inputs are found", () => {
     const version = liveVersion(file);
     expect(renderStep(version, 0, { topic: "rain", sample: "fog" }, {})).toEqual({
       prompt: "About rain.",
@@ -92,13 +92,13 @@ describe("messages", () => {
     });
   });
 
-  test("of the system are refused and lead to the instructions", () => {
+  test("with the system role are faults that point to the instructions", () => {
     expect(faults(textPrompt("x", "messages: [{ system: Be kind. }]"))).toEqual([
       "messages[1]: has the role system: put its text under instructions instead",
     ]);
   });
 
-  test("with a fault show where it is", () => {
+  test("with a fault report its location", () => {
     expect(faultsOf(textPrompt("x", "messages:\n  - user: Say {{ a b }}."))[0]).toMatchObject({
       line: 6,
       column: 18,
@@ -108,7 +108,7 @@ describe("messages", () => {
 });
 
 describe("an output schema", () => {
-  test("is stored, and shown to callers in the config", () => {
+  test("is stored, and callers see it in the config", () => {
     const fields = "output: { schema: { type: object, properties: { a: { type: string } }, required: [a] } }";
     const { definition, model } = parseOne(textPrompt("x", fields));
     const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
@@ -116,7 +116,7 @@ describe("an output schema", () => {
     expect(buildConfig(definition, { catalogue, model }).output).toEqual({ type: "text", schema });
   });
 
-  test("a search of the web is shown in the config, with the most searches that all steps pay for", () => {
+  test("web search appears in the config, with the maximum number of searches that all steps pay for", () => {
     const searches = (fields: string) => {
       const { definition, model } = parseOne(textPrompt("x", fields));
       return buildConfig(definition, { catalogue, model }).webSearch;
@@ -159,14 +159,14 @@ describe("inputs of a type", () => {
   const render = (textInputs: Record<string, string>) =>
     renderStep(liveVersion(TYPED), 0, check(textInputs).textInputs, {}).prompt;
 
-  test("say what a condition means: a boolean is one, a text is true when it is empty", () => {
+  test("determine what a condition means: a boolean works as one, but even empty text is true", () => {
     const fields = "inputs:\n  yes: { type: boolean, default: true }\n  tone: { default: calm }";
     const { warnings } = parseOne(textPrompt("{% if yes and tone %}Yes.{% endif %}", fields));
     const expected = expect.stringContaining('To test whether "tone" was given, write "!= blank".') as string;
     expect(warnings.filter((warning) => warning.includes("counts as true"))).toEqual([expected]);
   });
 
-  test("are texts on the wire, and numbers, booleans and lists in the template", () => {
+  test("are sent as text, and are numbers, booleans, and lists in the template", () => {
     expect(render({ day: "2026-01-31", things: "a, b" })).toBe("7 many yes 2026-01-31 [1 a][2 b] 2 a + b");
     expect(render({ n: "3", yes: "false", day: "2026-01-31", things: "a, b\nc" })).toBe(
       "3  no 2026-01-31 [1 a, b][2 c] 2 a, b + c",
@@ -221,7 +221,7 @@ describe("inputs of a type", () => {
   });
 });
 
-test("a description of 2,000, a slug of 120 and a tag of 64 characters are taken, one more is not", () => {
+test("a description of 2,000, a slug of 120, and a tag of 64 characters are accepted; one character more is not", () => {
   const file = (more: number) =>
     textPrompt(
       "x",
@@ -231,7 +231,7 @@ test("a description of 2,000, a slug of 120 and a tag of 64 characters are taken
   expect(faultsOf(file(1)).map(({ field }) => field)).toEqual(["description", "slug", "tags"]);
 });
 
-describe("a search of the web", () => {
+describe("web search", () => {
   const steps = (fields: string) => parseOne(on("sandbox/text", fields)).definition.steps;
 
   test.each([
@@ -242,11 +242,11 @@ describe("a search of the web", () => {
     expect(steps(fields)[0]).toMatchObject({ webSearch });
   });
 
-  test.each(["", "webSearch: false"])("is absent where nobody asks for it: %j", (fields) => {
+  test.each(["", "webSearch: false"])("is absent unless requested: %j", (fields) => {
     expect(steps(fields)[0]).not.toHaveProperty("webSearch");
   });
 
-  test("above the steps is the last step's, unless that says no", () => {
+  test("at the top level applies to the last step, unless that step turns it off", () => {
     const file = (last: string) => `---
 promptd: 1
 title: T
@@ -296,11 +296,11 @@ x
     expect(faults(on(model, fields)).join("\n")).toContain(message);
   });
 
-  test.each(["openai/gpt-5.2", "google/gemini-3.6-flash", "sandbox/text"])("goes with a schema for %s", (model) => {
+  test.each(["openai/gpt-5.2", "google/gemini-3.6-flash", "sandbox/text"])("works with a schema for %s", (model) => {
     expect(faults(on(model, `webSearch: true\n${schema}`))).toEqual([]);
   });
 
-  test("makes a role mean a model that can do it", () => {
+  test("makes a role choose a model that supports it", () => {
     const bound = (needs: object) => allEnabled.bind("text-default", { images: 0, ...needs })?.model;
     expect(bound({ searchesWeb: true })).toBe("openai/gpt-6.1-terra");
     const claude = (model: string) => model.startsWith("anthropic/");

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { faultsOf } from "../../../test/prompts/prompt-fixtures.ts";
 
-/** A front matter of lines 2 to 4 (`promptd`, `title`, `model`), more from line 5 on, then the body. */
+/** Front matter with `promptd`, `title`, and `model` on lines 2 to 4 and more from line 5 on, then the body. */
 function file(fields: readonly string[], body = "x", model = "sandbox/text"): string {
   return ["---", "promptd: 1", "title: T", `model: ${model}`, ...fields, "---", body, ""].join("\n");
 }
 
-/** As `file`, with the steps `draft` (text) and `paint` (image); `fields` begin on line 7. */
+/** As `file`, with the steps `draft` (text) and `paint` (image); `fields` start on line 7. */
 function stepFile(fields: readonly string[], body?: string): string {
   const parts = body ?? "<!-- step: draft -->\nx\n<!-- step: paint -->\n{{ steps.draft }}";
   return file(["tags: [a]", "x-note: y", ...fields], parts, "sandbox/image");
 }
 
-/** The prompt stands on lines 4 to the end; one member a line. */
+/** The prompt is on line 4 and the lines after it, one member per line. */
 function json(...prompts: readonly object[]): string {
   return JSON.stringify({ promptd: 1, prompts }, null, 1);
 }
@@ -178,7 +178,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
     expect(linesOf(text)).toContain(location);
   });
 
-  test("two steps of one unknown model are two locations", () => {
+  test("two steps with the same unknown model are two faults with their own locations", () => {
     const text = stepFile(["steps:", "  draft:", "    model: acme/none", "  paint:", "    model: acme/none"]);
     expect(linesOf(text).filter((location) => location.endsWith(".model MODEL"))).toEqual([
       "9 steps.draft.model MODEL",

@@ -40,12 +40,12 @@ describe("the JSON import form", () => {
     expect(sources[1]?.definition.steps.map((step) => step.reads)).toEqual([[], ["a"]]);
   });
 
-  test("inputs keep the order of the text, integer-like keys too", () => {
+  test("inputs keep the order of the file, even with integer-like keys", () => {
     const text = `{"promptd":1,"prompts":[{"title":"T","model":"sandbox/text","template":"{{b}}{{input['2']}}","inputs":{"b":{},"2":{}}}]}`;
     expect(parsePromptFile(text, catalogue)[0]?.definition.inputs.map((input) => input.key)).toEqual(["b", "2"]);
   });
 
-  test("two prompts of one title stay two prompts", () => {
+  test("two prompts with the same title stay two prompts", () => {
     expect(
       parsePromptFile(json([one, one, { ...one, slug: "one-2" }]), catalogue).map((source) => source.slug),
     ).toEqual(["one", "one-3", "one-2"]);
@@ -76,11 +76,11 @@ describe("the JSON import form", () => {
       14,
     ],
     ["a front matter field of files", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
-  ])("%s is refused with its place", (_name, text, field, line) => {
+  ])("%s is a fault with its location", (_name, text, field, line) => {
     expect(faultsOf(text).map((fault) => [fault.field, fault.line])).toContainEqual([field, line]);
   });
 
-  test("deep nesting is refused, not followed", () => {
+  test("deep nesting is a fault, and is not followed", () => {
     const text = `{"promptd":1,"prompts":${"[".repeat(3_000)}${"]".repeat(3_000)}}`;
     expect(codesOf(text)).toContain("LIMITS");
   });
@@ -92,7 +92,7 @@ describe("the JSON import form", () => {
     expect(codesOf(text)).toEqual(["LIMITS"]);
   });
 
-  test("of what is far over its limit no more than 1,000 members are read", () => {
+  test("at most 1,000 members are read of maps and lists that are far over their limit", () => {
     const members = Array.from({ length: 20_000 }, (_, index) => index);
     const named = (value: unknown) => Object.fromEntries(members.map((number) => [`m${number}`, value]));
     const faulty = {
@@ -115,7 +115,7 @@ describe("the JSON import form", () => {
     expect(faultsOf(choices)).toHaveLength(1_001);
   });
 
-  test("a schema that is too long is one fault, of an answer and of a test", () => {
+  test("a schema that is too long is one fault, for an answer and for a test", () => {
     const schema = {
       type: "object",
       properties: { a: { type: "integer", enum: Array.from({ length: 20_000 }, (_, n) => n) } },
@@ -126,14 +126,14 @@ describe("the JSON import form", () => {
       expect(faultsOf(json([{ ...one, ...fields }])).map(({ message }) => message)).toEqual([tooLong]);
   });
 
-  test("twenty unknown fields are named, and the others counted", () => {
+  test("twenty unknown fields are named, and the rest are counted", () => {
     const unknown = Object.fromEntries(Array.from({ length: 30_000 }, (_, index) => [`modl${index}`, 1]));
     const faults = faultsOf(json([{ ...one, ...unknown }]));
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)?.message).toBe("and 29979 more are not known fields here.");
   });
 
-  test("prompts that are more work to render than a file may be are one fault, and rendered no further", () => {
+  test("prompts that exceed a file's rendering work are one fault, and rendering stops", () => {
     const template = "{{ a }}".repeat(9_000);
     const samples = Array.from({ length: 10 }, () => ({ inputs: { a: "x" } }));
     const heavy = Array.from({ length: 5 }, (_, n) => ({ ...one, title: `Heavy ${n}`, template, samples }));
@@ -145,12 +145,12 @@ describe("the JSON import form", () => {
     vi.restoreAllMocks();
   });
 
-  test("prompts of one title get their numbers, however many there are", () => {
+  test("prompts with the same title get numbers, however many there are", () => {
     const sources = parsePromptFile(json(Array.from({ length: 2_000 }, () => one)), catalogue);
     expect(sources.at(-1)?.slug).toBe("one-2000");
   });
 
-  test("a file of more than 5,000 prompts is refused before they are checked", () => {
+  test("a file of more than 5,000 prompts is rejected before they are checked", () => {
     expect(faultsOf(json(Array.from({ length: 5_001 }, () => 7)))).toEqual([
       {
         line: 3,
@@ -161,7 +161,7 @@ describe("the JSON import form", () => {
     ]);
   });
 
-  test("the faults of every prompt come at once, and a flood of them is cut in the message only", () => {
+  test("the faults of all prompts are reported together, and only the message is cut if there are many", () => {
     const bad = Array.from({ length: 300 }, () => ({ ...one, template: "{{ a b }}" }));
     const error = errorOf(json(bad));
     expect(error?.faults).toHaveLength(300);

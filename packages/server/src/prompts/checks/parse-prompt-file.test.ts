@@ -51,20 +51,20 @@ describe("the documentation's examples", () => {
 });
 
 describe("the form of a file", () => {
-  test("CRLF, a byte order mark and blank lines around the body make no difference", () => {
+  test("CRLF, a byte order mark, and blank lines around the body make no difference", () => {
     const { line: _, text: _1, ...plain } = parseOne(TEA_POEM);
     const { line: __, text: _2, ...windows } = parseOne(`\uFEFF${TEA_POEM.replaceAll("\n", "\r\n")}\r\n\r\n`);
     expect(windows).toEqual(plain);
   });
 
-  test("keys that look like numbers keep their place", () => {
+  test("keys that look like numbers keep their order", () => {
     const { definition } = parseOne(
       textPrompt("{{ b }}{{ input['10'] }}{{ input['2'] }}", "inputs: { b: {}, '10': {}, '2': {} }"),
     );
     expect(definition.inputs.map((input) => input.key)).toEqual(["b", "10", "2"]);
   });
 
-  test("fields that begin with x- are the author's own", () => {
+  test("fields that start with x- are custom fields", () => {
     expect(parseOne(textPrompt("Hello", "x-note: { anything: [1, 2] }")).title).toBe("A test");
   });
 
@@ -108,7 +108,7 @@ describe("the form of a file", () => {
     expect(new Set(messages).size).toBe(messages.length);
   });
 
-  test("merge keys are ordinary keys, and so unknown ones", () => {
+  test("merge keys are ordinary keys, and therefore unknown", () => {
     expect(messagesOf(textPrompt("x", "<<: { description: y }")).join()).toContain("<<: is not a known field here");
   });
 });
@@ -174,7 +174,7 @@ describe("fields", () => {
     expect(messagesOf(textPrompt("{{ a }}", fields)).join("\n")).toMatch(message);
   });
 
-  test("promptd, title and model are required", () => {
+  test("promptd, title, and model are required", () => {
     expect(messagesOf("---\nslug: x\n---\nHello")).toEqual([
       "promptd: is required and must be 1: it is the version of the file format",
       "title: is required",
@@ -182,7 +182,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("every fault of a file comes at once, in the order of its lines", () => {
+  test("all faults of a file are reported together, in the order of their lines", () => {
     const file = `---\npromptd: 1\ntitle: X\nmodel: acme/none\ntags: x\ninputs:\n  a: { default: 7 }\n---\n{{ a b }}\n{{ c }}\n`;
     expect(faultsOf(file).map(({ line, code }) => [line, code])).toEqual([
       [4, "MODEL"],
@@ -253,7 +253,7 @@ describe("models and steps", () => {
     expect(codesOf(file)).toContain(code);
   });
 
-  test("steps run in the order of the body, and need no word in the front matter", () => {
+  test("steps run in the order of the body, and need no entry in the front matter", () => {
     const file = steps(
       "steps: { b: {}, a: { model: sandbox/text } }",
       "<!-- step: a -->\nx\n<!-- step: b -->\n{{ steps.a }}",
@@ -270,7 +270,7 @@ describe("models and steps", () => {
     ]);
   });
 
-  test("a run that could cost more than the limit is refused with its price", () => {
+  test("a prompt whose run could cost more than the limit is a fault that names the price", () => {
     const file = PENCIL_PORTRAIT.replace("options:", "count: 4\noptions:");
     const parse = () => parsePromptFile(file, catalogue, { holdMaxCredits: 31 });
     expect(parse).toThrow(/^line 5, model: .*could cost 32 credits; the limit is 31/);
@@ -278,7 +278,7 @@ describe("models and steps", () => {
 });
 
 describe("foreign placeholders", () => {
-  test("what Liquid cannot read becomes an input, and the change is shown", () => {
+  test("a placeholder that Liquid cannot read becomes an input, and the change is reported", () => {
     const { definition, conversions } = parseOne(
       textPrompt("For {{Child's Age}}\nin {{ accessories/styling }}, {{ topic }}."),
     );
@@ -292,12 +292,12 @@ describe("foreign placeholders", () => {
     ]);
   });
 
-  test("what Liquid reads wrongly is converted only if exactly that key is declared", () => {
+  test("a placeholder that Liquid misreads is converted only if exactly that key is declared", () => {
     expect(parseOne(textPrompt("{{ the topic }}", "inputs: { the topic: {} }")).conversions).toHaveLength(1);
     expect(codesOf(textPrompt("{{ the topic }}"))).toEqual(["TEMPLATE_SYNTAX"]);
   });
 
-  test("raw blocks, comments and expressions are left alone", () => {
+  test("raw blocks, comments, and expressions are left alone", () => {
     const body = "{% raw %}{{Child's Age}}{% endraw %}{% comment %}{{a/b}}{% endcomment %}{{ a | append: ' x' }}";
     const { conversions, definition } = parseOne(textPrompt(body));
     expect([conversions, definition.steps[0]?.template]).toEqual([[], body]);
@@ -305,7 +305,7 @@ describe("foreign placeholders", () => {
 });
 
 describe("samples and warnings", () => {
-  test("the first sample is kept in the form of a run", () => {
+  test("the first sample is stored in the form of a run", () => {
     const fields = "samples: [{ inputs: { a: tea }, outputs: [A poem, { type: image, data: 'https://x.org/1.png' }] }]";
     expect(parseOne(textPrompt("{{ a }}", fields)).samples).toEqual({
       inputs: { textInputs: { a: "tea" }, imageInputs: [] },
@@ -325,7 +325,7 @@ describe("samples and warnings", () => {
 });
 
 describe("what callers see", () => {
-  test("the config has no trace of template, instructions, option texts or steps", () => {
+  test("the config has no trace of the template, instructions, option texts, or steps", () => {
     for (const [file, secrets] of [
       [TEA_POEM, ["Write", "advice", "slow and quiet", "quick and merry", "main"]],
       [STORY_COVER, ["five sentences", "book cover", '"draft"', "sandbox/text", "300"]],

@@ -16,7 +16,7 @@ test.each([
   expect(slugOfTitle(title)).toBe(slug);
 });
 
-test("titles that differ in letters a slug cannot hold do not meet in one slug", () => {
+test("titles that differ in letters that a slug cannot have get different slugs", () => {
   const titles = ["写诗助手", "俳句助手", "Tea 詩", "Tea 俳", "Tea", `${"a".repeat(100)}b`, `${"a".repeat(100)}c`];
   const slugs = titles.map(slugOfTitle);
   expect(new Set(slugs).size).toBe(titles.length);
@@ -24,6 +24,6 @@ test("titles that differ in letters a slug cannot hold do not meet in one slug",
   for (const slug of slugs) expect(slug.length).toBeLessThanOrEqual(80);
 });
 
-test("a suffix fits behind the longest slug", () => {
+test("a suffix fits after the longest slug", () => {
   expect(joinSlug("a".repeat(80), 12)).toBe(`${"a".repeat(77)}-12`);
 });

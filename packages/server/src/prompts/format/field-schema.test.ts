@@ -30,7 +30,7 @@ describe("the schema for editors", () => {
       ["properties", "tests", "items", "properties", "expect"],
       [],
     ],
-  ])("has the fields of %s that are read, and no others", (_what, fields, path, elsewhere) => {
+  ])("has exactly the fields of %s that the reader knows", (_what, fields, path, elsewhere) => {
     const [read = ""] = faultsOf(textPrompt("{{ topic }}", fields)).flatMap(
       ({ message }) => /Known fields: (.*)\. Start/.exec(message)?.[1] ?? [],
     );
@@ -44,7 +44,7 @@ describe("the schema for editors", () => {
     expect(all.filter(([, { description }]) => typeof description !== "string").map(([name]) => name)).toEqual([]);
   });
 
-  test("takes the front matter of every example and seed file", () => {
+  test("accepts the front matter of every example and seed file", () => {
     const files = globSync(["examples/*.prompt.md", "packages/server/seed/prompts/*.prompt.md"], { cwd: ROOT });
     expect(files.length).toBeGreaterThan(60);
     const validator = z.fromJSONSchema(promptFileSchema());
@@ -56,12 +56,12 @@ describe("the schema for editors", () => {
   });
 });
 
-describe("fields of the author's own", () => {
+describe("custom fields", () => {
   test.each([
     ["the prompt", "x-note: mine"],
     ["an input", "inputs: { topic: { x-note: mine } }"],
     ["a test", "tests: [{ x-note: mine, expect: { x-note: mine } }]"],
-  ])("of %s are taken by the schema as they are by the reader, and others are not", (_what, field) => {
+  ])("of %s are accepted by both the schema and the reader, and other unknown fields by neither", (_what, field) => {
     const validator = z.fromJSONSchema(promptFileSchema());
     const fits = (fields: string) =>
       validator.safeParse(parse(`promptd: 1\ntitle: T\nmodel: sandbox/text\n${fields}`)).success;
@@ -72,7 +72,7 @@ describe("fields of the author's own", () => {
   });
 });
 
-describe("a file in YAML alone", () => {
+describe("a file that is only YAML", () => {
   const [, front = "", body = ""] = TEA_POEM.split(/^---$/m);
   const yaml = `# yaml-language-server: $schema=./prompt-file.schema.json\n${front.trim()}\ntemplate: |\n  ${body.trim()}\n`;
 
@@ -81,7 +81,7 @@ describe("a file in YAML alone", () => {
     expect({ definition, title }).toEqual({ definition: parseOne(TEA_POEM).definition, title: "Tea poem" });
   });
 
-  test("shows line and column of its faults", () => {
+  test("reports line and column of its faults", () => {
     expect(faultsOf(yaml.replace("{{ topic }}", "{{ the topic }}"))[0]).toMatchObject({
       code: "TEMPLATE_SYNTAX",
       line: yaml.slice(0, yaml.indexOf("Write a")).split("\n").length,

@@ -25,21 +25,21 @@ test.each([
   expect(messagesOf(written).join("\n")).toMatch(message);
 });
 
-test("joiners belong to the spelling of a key", () => {
+test("joiners are valid in a key", () => {
   expect(faultsOf(textPrompt('{{ input["می‌خواهم"] }}', 'inputs: { "می‌خواهم": {} }'))).toEqual([]);
 });
 
-test("a front matter of thousands of brackets is one fault about nesting", () => {
+test("front matter with thousands of brackets is one fault about nesting", () => {
   const [fault, ...others] = faultsOf(textPrompt("x", `x-a: ${"[".repeat(5_000)}${"]".repeat(5_000)}`));
   expect(fault).toMatchObject({ code: "LIMITS", message: "maps and lists are nested too deep" });
   expect(others).toEqual([]);
 });
 
-test("prompts that are no list are one fault", () => {
+test("prompts that are not a list are one fault", () => {
   expect(messagesOf('{"promptd":1,"prompts":{}}')).toEqual(["prompts: must be a list, got a map"]);
 });
 
-test("the piece of text that is meant stands in a sentence of its own", () => {
+test("the quoted piece of text is a sentence of its own", () => {
   const of = (message: string) =>
     new PromptFileError([{ line: 7, field: "template", code: "STEP_ORDER", message, excerpt: "{{ a }}" }]).message;
   expect(of("it does not run before")).toBe("line 7, template: it does not run before. Here: {{ a }} [STEP_ORDER]");

@@ -21,14 +21,14 @@ function contentsOf(text: string) {
   );
 }
 
-/** What publishing stores, and what it stores after each prompt was written and read again. */
+/** What publishing stores, before and after each prompt is written and read again. */
 function readTwice(text: string) {
   const first = contentsOf(text);
   const again = first.flatMap((content) => contentsOf(writePromptFile(textOfPrompt({ ...content, promptId: ID }))));
   return { first, again };
 }
 
-describe("a stored prompt written as a file is published as what it was", () => {
+describe("a stored prompt that is written as a file publishes the same content again", () => {
   test.each([
     ["the tea poem", TEA_POEM],
     ["the pencil portrait", PENCIL_PORTRAIT],
@@ -47,7 +47,7 @@ describe("a stored prompt written as a file is published as what it was", () => 
     expect(again).toEqual(first);
   });
 
-  test("every file of the seed, and its catalogue", () => {
+  test("every seed file, and the seed catalogue", () => {
     const files = globSync("prompts/*.prompt.md", { cwd: SEED });
     expect(files.length).toBeGreaterThan(50);
     for (const file of [...files, "catalogue.json"]) {
@@ -57,10 +57,10 @@ describe("a stored prompt written as a file is published as what it was", () => 
   });
 });
 
-describe("a sample made of a run", () => {
+describe("a sample made from a run", () => {
   const sample = { textInputs: { topic: "rain", "Child's Age": "7" }, outputs: ["Two lines:\n---\nthe end"] };
 
-  test("stands at the end of the fields, and the rest stays as it was", () => {
+  test("is added at the end of the fields, and the rest stays unchanged", () => {
     const text = addSample(TEA_POEM, sample) ?? "";
     expect(text.replace(/^samples:[\s\S]*?(?=^---$)/m, "")).toBe(TEA_POEM);
     const [{ samples } = { samples: null }] = parsePromptFile(text, catalogue);
@@ -68,14 +68,14 @@ describe("a sample made of a run", () => {
     expect(samples?.outputs).toEqual([{ type: "text", data: sample.outputs[0] }]);
   });
 
-  test("is not added to a file that has one, or to another form of file", () => {
+  test("is not added to a file that has samples, or to another form of file", () => {
     const text = addSample(TEA_POEM, sample) ?? "";
     expect(addSample(text, sample)).toBeNull();
     expect(addSample('{"promptd":1,"prompts":[]}', sample)).toBeNull();
   });
 });
 
-test("comments stand above the fields", () => {
+test("comments are written above the fields", () => {
   const text = writePromptFile({ comments: ["One.", "Two\nlines."], fields: { title: "T" }, body: "x" });
   expect(text).toBe("---\n# One.\n# Two\n# lines.\npromptd: 1\ntitle: T\n---\nx\n");
 });

@@ -28,7 +28,7 @@ function check(file: string, { text = {}, images = 0, options = {} }: Given = {}
   return checkInputs(liveVersion(file), body, catalogue);
 }
 
-describe("the table of required, default and allowEmpty", () => {
+describe("the combinations of required, default, and allowEmpty", () => {
   const REQUIRED = "required" as const;
   test.each([
     ["no default", "{}", undefined, REQUIRED],
@@ -60,33 +60,33 @@ describe("the table of required, default and allowEmpty", () => {
 });
 
 describe("messages", () => {
-  test("one missing input is named", () => {
+  test("a single missing input is named", () => {
     const { issues } = check(TEA_POEM);
     expect(issues).toEqual([
       { path: ["body", "inputs", "textInputs", "topic"], code: "required", message: 'Text input "topic" is required.' },
     ]);
   });
 
-  test("a blank text for a required input is said to count as not given", () => {
+  test("the issue for a blank required input says that blank text counts as missing", () => {
     const [issue] = check(TEA_POEM, { text: { topic: " " } }).issues;
     expect(issue?.message).toBe('Text input "topic" is required. Blank text counts as missing.');
   });
 
-  test("a missing input that was misspelt is found again", () => {
+  test("a missing input that was misspelled is suggested", () => {
     const given = { text: { Topc: "frost", "a key of another prompt": "x" } };
     expect(invalid(check(TEA_POEM, given).issues).message).toBe(
       'Text input "topic" is required. The prompt has no input "Topc". Did you mean "topic"? The prompt has no input "a key of another prompt". Its inputs: topic, Child\'s Age, tone.',
     );
   });
 
-  test("of the names that may be misspelt three are said, for every missing input", () => {
+  test("each issue for a missing input names up to three names that may be misspelled", () => {
     const text = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`unknown${at}`, "x"]));
     const { issues, ignored } = check(textPrompt("{{ a }}{{ b }}"), { text });
     expect(issues.map(({ message }) => message.match(/The prompt has no input/g)?.length)).toEqual([3, 3]);
     expect(ignored).toHaveLength(30);
   });
 
-  test("several missing inputs make one issue each and one sentence together", () => {
+  test("several missing inputs have one issue each, with one common sentence", () => {
     const { issues } = check(textPrompt("{{ a }}{{ b }}{{ input['c d'] }}"));
     expect(issues.map((issue) => issue.path.at(-1))).toEqual(["a", "b", "c d"]);
     expect(invalid(issues).message).toBe('Text inputs "a", "b" and "c d" are required.');
@@ -138,7 +138,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("a model without run options accepts none, not even an inherited name", () => {
+  test("a model without run options accepts no option, not even the name of an inherited property", () => {
     const file = textPrompt("x").replace("sandbox/text", "sandbox/text-free");
     const { issues } = check(file, { options: { constructor: "x" } });
     expect(issues.map((issue) => issue.message)).toEqual([
@@ -146,7 +146,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("a long or unprintable value is quoted short and escaped", () => {
+  test("a long or unprintable value is quoted in short, escaped form", () => {
     const file = textPrompt("{{ a }}", "inputs: { a: { options: [x] } }");
     expect(check(file, { text: { a: "\u001b[2J" } }).issues[0]?.message).toContain('Got "\\u001b[2J".');
     expect(check(file, { text: { a: "y".repeat(500) } }).issues[0]?.message.length).toBeLessThan(120);
@@ -186,12 +186,12 @@ describe("values", () => {
     ]);
   });
 
-  test("values are kept as given, not normalised", () => {
+  test("values are kept as given, without normalization", () => {
     const value = "  é ".normalize("NFD");
     expect(check(TEA_POEM, { text: { topic: value } }).textInputs["topic"]).toBe(value);
   });
 
-  test("keys the prompt does not know have no effect and are named", () => {
+  test("keys that the prompt does not know have no effect and are reported", () => {
     const { issues, textInputs, ignored } = check(TEA_POEM, { text: { topic: "x", topc: "y", __proto: "z" } });
     expect([issues, ignored]).toEqual([[], ["textInputs.topc", "textInputs.__proto"]]);
     expect(Object.keys(textInputs)).toEqual(["topic", "Child's Age", "tone"]);
@@ -204,12 +204,12 @@ describe("values", () => {
 });
 
 describe("run options", () => {
-  test("defaults are filled in: the caller's word, then the author's, then the catalogue's", () => {
+  test("options come from the caller, then from the author, then from the catalogue", () => {
     expect(check(PENCIL_PORTRAIT, { images: 1 }).options).toEqual({ quality: "high", size: "512x512" });
     expect(check(PENCIL_PORTRAIT, { images: 1, options: { quality: "low" } }).options["quality"]).toBe("low");
   });
 
-  test("the default of a prompt in steps is that of its last step", () => {
+  test("the defaults of a prompt with steps come from its last step", () => {
     const { options } = check(STORY_COVER, { text: { hero: "Bo" } });
     expect(options).toEqual({ quality: "medium", size: "1024x1024" });
     expect(liveVersion(STORY_COVER).config.runOptions["size"]?.default).toBe("1024x1024");

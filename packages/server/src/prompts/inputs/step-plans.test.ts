@@ -27,20 +27,20 @@ A painting
 `;
 
 describe("options of a step", () => {
-  test("every step has the author's own word until the caller says something else", () => {
+  test("every step uses the author's choice until the caller chooses something else", () => {
     const version = liveVersion(TWO_IMAGES);
     const defaults = { quality: "low", size: "1024x1024" };
     expect(stepOptions(version, 0, defaults, catalogue)).toEqual({ quality: "low", size: "256x256" });
     expect(stepOptions(version, 1, defaults, catalogue)).toEqual({ quality: "low", size: "1024x1024" });
   });
 
-  test("what the caller chose reaches every step of the prompt's model", () => {
+  test("the caller's choice applies to every step with the prompt's model", () => {
     const version = liveVersion(TWO_IMAGES);
     const chosen = { quality: "high", size: "512x512" };
     expect([0, 1].map((step) => stepOptions(version, step, chosen, catalogue))).toEqual([chosen, chosen]);
   });
 
-  test("a step of another model keeps the options of the file, filled from its own catalogue entry", () => {
+  test("a step with another model keeps the file's options, with defaults from its own catalogue entry", () => {
     expect(stepOptions(liveVersion(STORY_COVER), 0, { quality: "high" }, catalogue)).toEqual({
       reasoningEffort: "medium",
     });
@@ -53,12 +53,12 @@ describe("plans", () => {
     expect(plan).toMatchObject({ model: "sandbox/text", textBytes: 4, images: 0, count: 1, readsTokens: 0 });
   });
 
-  test("a step that reads an earlier one is planned with all the tokens that one may give", () => {
+  test("a step that reads an earlier step is planned with the maximum tokens of that step's output", () => {
     const plans = planSteps(liveVersion(STORY_COVER), { hero: "Bo" }, {}, catalogue);
     expect(plans.map((plan) => plan.readsTokens)).toEqual([0, 300]);
   });
 
-  test("images and counts are those of the step", () => {
+  test("images and counts come from the step", () => {
     expect(planSteps(liveVersion(PENCIL_PORTRAIT), {}, {}, catalogue)[0]?.images).toBe(1);
     expect(planSteps(liveVersion(TWO_IMAGES), {}, {}, catalogue).map((plan) => plan.count)).toEqual([1, 3]);
   });
@@ -67,7 +67,7 @@ describe("plans", () => {
 describe("estimates", () => {
   const estimateOf = (version: PlannedVersion): number => estimatePrices(version, catalogue).estimatedCredits;
 
-  test("an estimate is what a usual run costs: at least 1, at most the hold, 0 only where the model is free", () => {
+  test("an estimate is the price of a typical run: at least 1, at most the hold, and 0 only if the model is free", () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER, TWO_IMAGES]) {
       const version = liveVersion(file);
       const values = Object.fromEntries(version.definition.inputs.map((input) => [input.key, "x".repeat(200)]));
@@ -79,7 +79,7 @@ describe("estimates", () => {
     expect(estimatePrices(free, catalogue)).toEqual({ estimatedCredits: 0, creditsRequired: 0 });
   });
 
-  test("the author's dearer default makes the estimate dearer", () => {
+  test("a more expensive default from the author raises the estimate", () => {
     const low = PENCIL_PORTRAIT.replace("quality: high", "quality: low");
     expect(estimateOf(liveVersion(low))).toBeLessThan(estimateOf(liveVersion(PENCIL_PORTRAIT)));
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { beforeReading } from "./read-in-order.ts";
 
-test("between two files that are read the event loop goes round, and accounts go one after the other", async () => {
+test("the event loop runs between two file reads, and accounts take turns", async () => {
   let rounds = 0;
   let count = setImmediate(function next() {
     rounds += 1;

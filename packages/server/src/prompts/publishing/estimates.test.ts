@@ -29,7 +29,7 @@ function holdOf(source: PromptSource, pick: (values: string[]) => string | undef
 
 describe("creditsRequired", () => {
   test.each(["sandbox/text", "openai/gpt-5.4-mini"])(
-    "of every seed prompt on %s is enough for a run with texts of 500 characters, and near the estimate",
+    "of every seed prompt on %s is enough for a run with texts of 500 characters, and close to the estimate",
     async (model) => {
       const files = (await seedFiles()).map((text) => text.replaceAll("sandbox/text", model).replaceAll("-free", ""));
       const sources = files.flatMap((text) => parsePromptFile(text, everyModel));
@@ -38,7 +38,7 @@ describe("creditsRequired", () => {
         const { estimatedCredits, creditsRequired } = estimatePrices(source, everyModel);
         for (const pick of [(values: string[]) => values[0], (values: string[]) => values.at(-1)])
           expect(holdOf(source, pick), source.slug).toBeLessThanOrEqual(creditsRequired);
-        // 3 for the answers; the reasoning of a step may take 2 at medium effort, and 8 at high.
+        // 3 for the answers; a step's reasoning may use 2 at medium effort, and 8 at high effort.
         const efforts = source.definition.steps.map(({ options }) => (options["reasoningEffort"] === "high" ? 8 : 2));
         const near = 3 + efforts.reduce((sum, credits) => sum + credits, 0);
         expect(creditsRequired - estimatedCredits, source.slug).toBeLessThanOrEqual(near);
@@ -47,7 +47,7 @@ describe("creditsRequired", () => {
     },
   );
 
-  test("counts the longest choices, and a default that is longer than a usual text", () => {
+  test("counts the longest choices, and a default that is longer than 500 characters", () => {
     const required = (field: string): number =>
       estimatePrices(liveVersion(textPrompt("{{ a }}", `inputs: { a: ${field} }`)), catalogue).creditsRequired;
     const long = "x".repeat(10_000);
@@ -56,7 +56,7 @@ describe("creditsRequired", () => {
     expect(required(`{ default: ${long} }`)).toBe(2);
   });
 
-  test("of a prompt that such texts would make too long to be sent is that of its template", () => {
+  test("of a prompt that texts of this length would make too long to send is based on its template", () => {
     const version = liveVersion(textPrompt("{{ a }}".repeat(2_100)));
     expect(estimatePrices(version, catalogue).creditsRequired).toBeGreaterThan(0);
   });

@@ -18,19 +18,19 @@ const FIELDS = [
 
 const IMAGE = { type: "url", url: "https://images.example.org/cat.png" } as const;
 
-/** The schema as any client would use it. */
+/** Uses the schema as any client would. */
 function accepts(schema: Readonly<Record<string, unknown>>, inputs: unknown): boolean {
   return z.fromJSONSchema(schema).safeParse(inputs).success;
 }
 
 describe("inputSchema", () => {
-  test("names its dialect and forbids no extra keys", () => {
+  test("names its dialect and allows extra keys", () => {
     const { inputSchema } = liveVersion(textPrompt("{{ a }}")).config;
     expect(inputSchema["$schema"]).toBe("https://json-schema.org/draft/2020-12/schema");
     expect(accepts(inputSchema, { textInputs: { a: "x", b: "y" }, more: 1 })).toBe(true);
   });
 
-  test("what it accepts, a run accepts, and what a run accepts beside loose blanks, it accepts", () => {
+  test("accepts exactly the values that a run accepts, apart from surrounding blanks", () => {
     const value = fc.constantFrom(undefined, "", " ", "x", "y", "xyz", "long text", "d", "{{ a }}");
     fc.assert(
       fc.property(fc.constantFrom(...FIELDS), value, (field, given) => {
@@ -45,7 +45,7 @@ describe("inputSchema", () => {
     );
   });
 
-  test("it fixes the number of images", () => {
+  test("fixes the number of images", () => {
     const { inputSchema } = liveVersion(PENCIL_PORTRAIT).config;
     expect(
       [0, 1, 2].map((count) => accepts(inputSchema, { imageInputs: Array.from({ length: count }, () => IMAGE) })),
@@ -62,7 +62,7 @@ describe("config", () => {
     expect(config).not.toContain("secret");
   });
 
-  test("whatever a template holds, no word of it reaches the config", () => {
+  test("no part of a template ever reaches the config", () => {
     const word = fc.stringMatching(/^[a-z]{12,20}$/);
     fc.assert(
       fc.property(
@@ -77,7 +77,7 @@ describe("config", () => {
     );
   });
 
-  test("keys named like members of objects are ordinary keys", () => {
+  test("keys with the names of object members are ordinary keys", () => {
     const { config } = liveVersion(textPrompt("{{ constructor }}{{ toString }}"));
     expect(Object.keys(config.textInputs)).toEqual(["constructor", "toString"]);
     expect(config.textInputs["constructor"]).toMatchObject({ position: 0, required: true, default: null });

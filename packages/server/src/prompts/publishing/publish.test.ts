@@ -39,7 +39,7 @@ function newAccount(): Promise<string> {
   return createAccount(db, newId, { email: `${name}@example.org`, plan: "none" });
 }
 
-/** A source with a title of its own, so that tests of one file do not meet. */
+/** A source with a unique title, so that tests of one file do not interfere. */
 function fresh(file: string): PromptSource {
   const source = parseOne(file);
   return { ...source, title: `${source.title} ${newId()}`, slug: `${source.slug}-${newId().slice(-12)}` };
@@ -65,7 +65,7 @@ const codeOf = (error: unknown) => (error instanceof Problem ? error.code : Stri
 const liveVersion = async (id: string) => (await findLivePrompt(db, id))?.version ?? null;
 
 describe("publishing", () => {
-  test("the documentation's examples publish, load and render", async () => {
+  test("the documentation's examples can be published, loaded, and rendered", async () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
       const source = fresh(file);
       const published = await publish(source);
@@ -90,7 +90,7 @@ describe("publishing", () => {
     }
   });
 
-  test("the author's order of inputs survives the database", async () => {
+  test("inputs keep the author's order in the database", async () => {
     const file = textPrompt("{{ z }}{{ input['10'] }}{{ a }}", "inputs: { z: {}, '10': {}, a: {} }");
     const { promptVersionId } = await publish(fresh(file));
     const version = await liveVersion(promptVersionId);
@@ -98,7 +98,7 @@ describe("publishing", () => {
     expect(version?.config.textInputs["10"]?.position).toBe(1);
   });
 
-  test("the same slug of the same author becomes a new version, and the old one stays runnable", async () => {
+  test("publishing the same slug again makes a new version, and the old version can still run", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     const second = await publish({ ...source, description: "Changed." });
@@ -108,7 +108,7 @@ describe("publishing", () => {
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
   });
 
-  test("another author's equal slug gets a number, and keeps it for the next version", async () => {
+  test("the same slug of another author gets a number, and keeps it for the next version", async () => {
     const source = fresh(TEA_POEM);
     const mine = await publish(source);
     const theirs = await publish(source, { author: otherId });
@@ -116,13 +116,13 @@ describe("publishing", () => {
     expect(await publish(source, { author: otherId })).toMatchObject({ promptId: theirs.promptId, slug: theirs.slug });
   });
 
-  test("an id names the prompt, whatever the title has become", async () => {
+  test("an id identifies the prompt, whatever its new title", async () => {
     const first = await publish(fresh(TEA_POEM));
     const second = await publish({ ...fresh(PENCIL_PORTRAIT), promptId: first.promptId });
     expect([second.promptId, second.slug]).toEqual([first.promptId, first.slug]);
   });
 
-  test("the other title of the prompt is told where only the slug made from this title led to it", async () => {
+  test("the prompt's old title is reported if only the slug made from the new title matched it", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     expect(first.replacedTitle).toBeNull();
@@ -134,13 +134,13 @@ describe("publishing", () => {
     expect((await publish({ ...source, title: "Meant too", promptId: first.promptId })).replacedTitle).toBeNull();
   });
 
-  test("a slug the file insists on finds its prompt, though the id is of another installation", async () => {
+  test("an explicit slug finds its prompt, even if the id is from another installation", async () => {
     const source = { ...fresh(TEA_POEM), slugGiven: true };
     const first = await publish(source);
     expect((await publish({ ...source, promptId: newId() })).promptId).toBe(first.promptId);
   });
 
-  test("an id that is not the author's is read as none: a new prompt, then that one by its slug", async () => {
+  test("an id that is not the author's is ignored: the file makes a new prompt, and later updates it by its slug", async () => {
     const { promptId: foreign } = await publish(fresh(TEA_POEM), { author: otherId });
     for (const promptId of [foreign, newId()]) {
       const source = { ...fresh(TEA_POEM), promptId };
@@ -158,7 +158,7 @@ describe("publishing", () => {
     expect(await db.query("select 1 from prompts where own_slug = $1", [source.slug])).toEqual([]);
   });
 
-  test("prompts of one title in one batch are different prompts, the same ones each time", async () => {
+  test("prompts with the same title in one batch are different prompts, and the same ones each time", async () => {
     const source = fresh(TEA_POEM);
     const others = ["Two.", "Three."].map((description) => ({ ...source, description }));
     const batch = [source, ...others];
@@ -167,7 +167,7 @@ describe("publishing", () => {
     expect(new Set(first.map(({ promptId }) => promptId)).size).toBe(3);
     const again = await publishPrompts(db, batch, { authorId, catalogue, newId });
     expect(again).toEqual(first.map((one) => ({ ...one, outcome: "unchanged" })));
-    // One that says which prompt it is goes first, wherever it stands.
+    // A source that names its prompt comes first, wherever it is.
     const [{ promptId } = { promptId: "" }] = first;
     const named = await publishPrompts(
       db,
@@ -199,7 +199,7 @@ describe("publishing", () => {
     },
   );
 
-  test("what changed nothing makes no new version, and says so", async () => {
+  test("an unchanged file makes no new version, and is reported as unchanged", async () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
       const source = fresh(file);
       const first = await publish(source);
@@ -216,7 +216,7 @@ describe("publishing", () => {
     }
   });
 
-  test("what changed nothing is public again if it was unpublished, in search too", async () => {
+  test("an unchanged file publishes an unpublished prompt again, also in search", async () => {
     const source = fresh(TEA_POEM);
     const { promptId, promptVersionId } = await publish(source);
     await unpublishPrompt(db, promptId);
@@ -225,7 +225,7 @@ describe("publishing", () => {
     expect(await listSearchDocuments(db, [promptId])).toHaveLength(1);
   });
 
-  test("two publishers of one slug at a time make two versions of one prompt", async () => {
+  test("two concurrent publishers of one slug make two versions of one prompt", async () => {
     const source = fresh(TEA_POEM);
     const changed = ["One.", "Two.", "Three."].map((description) => publish({ ...source, description }));
     const published = await Promise.all(changed);
@@ -237,7 +237,7 @@ describe("publishing", () => {
     expect(rows.map((row) => row.number)).toEqual([1, 2, 3]);
   });
 
-  test("more prompts than one batch holds are published in one go, in order", async () => {
+  test("more prompts than fit in one batch are published together, in order", async () => {
     const prompts = Array.from({ length: 1_101 }, (_, number) => ({
       title: `Bulk ${authorId} ${number}`,
       model: "sandbox/text",
@@ -250,7 +250,7 @@ describe("publishing", () => {
     expect(await indexed(published.at(-1)?.promptId ?? "")).toEqual([published.at(-1)?.promptVersionId]);
   });
 
-  test("what was published does not change", async () => {
+  test("a published version cannot be changed", async () => {
     const { promptVersionId } = await publish(fresh(TEA_POEM));
     for (const change of [
       "title = 'x'",
@@ -264,7 +264,7 @@ describe("publishing", () => {
     }
   });
 
-  test("videos are published but not indexed, and a prompt that turns to video leaves the index", async () => {
+  test("videos are published but not indexed, and a prompt that becomes a video prompt leaves the index", async () => {
     const video = textPrompt("A wave").replace("sandbox/text", "sandbox/video");
     const source = fresh(textPrompt("A wave"));
     const first = await publish(source);
@@ -277,7 +277,7 @@ describe("publishing", () => {
 });
 
 describe("drafts", () => {
-  test("a version of a draft has no number, and can be neither run nor found", async () => {
+  test("a draft's version has no number, and can be neither run nor found", async () => {
     const draft = await publish(fresh(TEA_POEM), { isDraft: true });
     expect(await liveVersion(draft.promptVersionId)).toBeNull();
     expect(await indexed(draft.promptId)).toEqual([]);
@@ -285,7 +285,7 @@ describe("drafts", () => {
     expect(numbers).toEqual([{ number: null }]);
   });
 
-  test("a draft leaves the published version in place", async () => {
+  test("a draft does not replace the published version", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     await publish({ ...source, title: "A draft nobody may see" }, { isDraft: true });
@@ -294,15 +294,15 @@ describe("drafts", () => {
     expect(rows).toEqual([{ id: first.promptVersionId }]);
   });
 
-  test("a prompt of drafts only cannot be unpublished or republished", async () => {
+  test("a prompt with only drafts cannot be unpublished or republished", async () => {
     const draft = await publish(fresh(TEA_POEM), { isDraft: true });
     expect(await unpublishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
     expect(await republishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
   });
 });
 
-describe("taking back", () => {
-  test("unpublishing takes every version and the index entry away at once, republishing brings them back", async () => {
+describe("unpublishing", () => {
+  test("removes every version and the index entry at once, and republishing restores them", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     const second = await publish(source);
@@ -318,13 +318,13 @@ describe("taking back", () => {
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
   });
 
-  test("runs that exist still find the version of an unpublished prompt", async () => {
+  test("existing runs still find the version of an unpublished prompt", async () => {
     const { promptId, promptVersionId } = await publish(fresh(TEA_POEM));
     await unpublishPrompt(db, promptId);
     expect(await findVersion(db, promptVersionId)).toMatchObject({ promptVersionId });
   });
 
-  test("both are idempotent, and unknown prompts are not found", async () => {
+  test("and republishing are idempotent, and unknown prompts are not found", async () => {
     const { promptId } = await publish(fresh(TEA_POEM));
     for (const change of [unpublishPrompt, unpublishPrompt, republishPrompt, republishPrompt])
       await change(db, promptId);
@@ -355,7 +355,7 @@ describe("taking back", () => {
   });
 });
 
-test("estimates made with other prices are made anew, once", async () => {
+test("estimates made with other prices are recomputed, once", async () => {
   const { promptVersionId } = await publish(fresh(TEA_POEM));
   const read = () =>
     db.query("select estimated_credits as n, estimate_basis as basis from prompt_versions where id = $1", [

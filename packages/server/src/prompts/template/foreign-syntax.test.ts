@@ -94,7 +94,7 @@ describe("placeholders of other languages", () => {
     "{{ topic + ' tea' }}",
     "{{ topic || 'tea' }}",
     "{{ topic === 'tea' }}",
-  ])("%s, an expression, is a fault and never the name of an input, unless one has exactly that name", (text) => {
+  ])("%s, an expression, is a fault, not the name of an input, unless an input has exactly that name", (text) => {
     expect(found(`a ${text} b`)).toEqual([
       { piece: text, isFault: true, message: expect.stringContaining("| upcase") },
     ]);
@@ -102,7 +102,7 @@ describe("placeholders of other languages", () => {
   });
 
   test.each(["{{topic!r}}", "{{ topic!s:>10 }}", "{{topic:>10}}", "{{ topic:.2f }}", "{{topic:%d %B}}"])(
-    "%s, a format of Python in two braces, is a fault and never the name of an input, unless one has exactly that name",
+    "%s, a Python format in double braces, is a fault, not the name of an input, unless an input has exactly that name",
     (text) => {
       const message = expect.stringContaining("Write {{ topic }}.");
       expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: true, message }]);
@@ -127,14 +127,14 @@ describe("placeholders of other languages", () => {
     "{{A + B}}",
     "{{Cats & dogs}}",
     "{{Is it a = b?}}",
-  ])("%s is a name that people give to an input", (text) => expect(found(text)).toEqual([]));
+  ])("%s is a valid name for an input", (text) => expect(found(text)).toEqual([]));
 
-  test("braces of an input method are warned of", () => {
+  test("braces from an input method get a warning", () => {
     const message = expect.stringContaining("{{ 主题 }}") as string;
     expect(found("关于｛｛主题｝｝")).toEqual([{ piece: "｛｛主题｝｝", isFault: false, message }]);
   });
 
-  test("a comment of Jinja and a tag of ERB are warnings", () => {
+  test("a Jinja comment and an ERB tag are warnings", () => {
     expect(found("{# later #} <%= topic %>").map(({ isFault }) => isFault)).toEqual([false, false]);
   });
 
@@ -151,19 +151,19 @@ describe("placeholders of other languages", () => {
     expect(found(text, ["topic", "a", "x"])).toEqual([]);
   });
 
-  test("a long text of openings is read to its end within the time of a test", () => {
+  test("a long text of openings is read quickly", () => {
     for (const piece of ["{%", "{{", "{{#", "{", "${", "[[", "<<", "<%", "{#"])
       expect(() => found(piece.repeat(50_000 / piece.length))).not.toThrow();
   });
 
-  test("an opening with blanks behind it is read to its end within the time of a test", () => {
+  test("an opening followed by many blanks is read quickly", () => {
     for (const piece of ["{%", "{{", "{{{", "{{#", "{{else", "{", "{ a", "${", "[[", "<<", "<%", "{#"])
       expect(found(`${piece}${" ".repeat(50_000)}`)).toEqual([]);
   });
 });
 
 describe("publishing", () => {
-  test("refuses a section instead of making an input of it, with line, column and the piece of text", () => {
+  test("rejects a section, with its line, column, and text, instead of turning it into an input", () => {
     const text = textPrompt("One.\nIf {{#if tone}}kind{{/if}}.");
     const [first, second] = faultsOf(text);
     expect(first).toMatchObject({ line: 7, column: 4, excerpt: "{{#if tone}}", code: "TEMPLATE_SYNTAX" });
@@ -173,7 +173,7 @@ describe("publishing", () => {
     expect(messageOf(text)).toContain(" Here: {{#if tone}} [TEMPLATE_SYNTAX]");
   });
 
-  test("warns of a placeholder that nobody declared, once, and sends it as it stands", () => {
+  test("warns once about a placeholder that is not declared, and sends it as is", () => {
     const source = parseOne(textPrompt("About ${topic},\nand {{ place }}, and ${topic}."));
     expect(source.definition.steps[0]?.template).toContain("${topic}");
     expect(source.definition.inputs.map(({ key }) => key)).toEqual(["place"]);
@@ -181,7 +181,7 @@ describe("publishing", () => {
     expect(warnings).toEqual([expect.stringMatching(/^line 6, column 7: \$\{topic\}: .*\{\{ topic \}\}/)]);
   });
 
-  test("names the column of a fault behind a placeholder that was rewritten", () => {
+  test("reports the column of a fault after a rewritten placeholder", () => {
     expect(faultsOf(textPrompt("{{Child's Age}} and {{ a | nonsense }}"))[0]).toMatchObject({
       line: 6,
       column: 24 + "{{ a | ".length - "{{ ".length,
@@ -189,7 +189,7 @@ describe("publishing", () => {
     });
   });
 
-  test("names the column of a fault in the instructions, in a block and on one line", () => {
+  test("reports the column of a fault in the instructions, both in a block and on a single line", () => {
     const block = textPrompt("x", "instructions: |\n    Be kind.\n    Say {{ a b }}.");
     expect(faultsOf(block)[0]).toMatchObject({ line: 7, column: 12, excerpt: "{{ a b }}" });
     const line = textPrompt("x", "instructions: Say {{ a b }}.");

@@ -17,7 +17,7 @@ import { keyProblem } from "../text-input-rules.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Renders a one-step prompt as a run would: inputs checked and filled first. */
+/** Renders a one-step prompt as a run would, after checking and filling the inputs. */
 function run(file: string, textInputs: Record<string, string> = {}): string {
   const version = liveVersion(file);
   const { textInputs: filled } = checkInputs(version, { promptVersionId: "", inputs: { textInputs } }, catalogue);
@@ -25,7 +25,7 @@ function run(file: string, textInputs: Record<string, string> = {}): string {
 }
 
 describe("rendering", () => {
-  test("the documentation's examples render with their defaults, choices by their texts", () => {
+  test("the documentation's examples render with their defaults, and choices with their texts", () => {
     const tea = liveVersion(TEA_POEM);
     const filled = { topic: "rain", "Child's Age": "7", tone: "bright" };
     expect(renderStep(tea, 0, filled, {})).toEqual({
@@ -36,7 +36,7 @@ describe("rendering", () => {
     expect(run(PENCIL_PORTRAIT, { background: "" })).toBe("Redraw the photo as a pencil portrait.");
   });
 
-  test("a step inserts the text of an earlier step, and nothing where there is none yet", () => {
+  test("a step inserts the text of an earlier step, or nothing if there is none yet", () => {
     const version = liveVersion(STORY_COVER);
     const inputs = { hero: "Bo", "accessories/styling": "none" };
     const cover = "A book cover, no lettering, for this story: ";
@@ -44,7 +44,7 @@ describe("rendering", () => {
     expect(renderStep(version, 1, inputs, {}).prompt).toBe(cover);
   });
 
-  test("a version of before templates were bounded together is refused, and not rendered", () => {
+  test("a version from before templates had a common limit is rejected, and not rendered", () => {
     const version = liveVersion(textPrompt("{{ a }}"));
     const message = { role: "user" as const, template: "{{ a }}".repeat(3_000) };
     const messages = [message, message, message, message];
@@ -55,7 +55,7 @@ describe("rendering", () => {
     expect(rendered).not.toHaveBeenCalled();
   });
 
-  test("a number and a boolean are compared as such, a date is trimmed, a list has items, and a blank is empty", () => {
+  test("numbers and booleans are compared as such, a date is trimmed, a list has items, and blank text is empty", () => {
     const inputs = "inputs: { n: { type: number }, b: { type: boolean }, d: { type: date }, l: { type: list } }";
     const body =
       "{% if n == 10 %}many{% endif %}[{{ n }}][{{ b }}]{% if b == true %}yes{% endif %}[{{ d }}]{{ l | size }}";
@@ -67,7 +67,7 @@ describe("rendering", () => {
     expect(render("", "", "", Array.from({ length: 2_000 }, (_, i) => `i${i}`).join(", "))).toMatch(/\]100$/);
   });
 
-  test("what an author wrote is a step's template, its instructions, and the texts of all choices", () => {
+  test("the author's text is a step's template, its instructions, and the texts of all choices", () => {
     const tea = liveVersion(TEA_POEM);
     const [step] = tea.definition.steps;
     const texts = tea.definition.inputs.flatMap(({ choices }) => (choices ?? []).map(({ text }) => text));
@@ -84,13 +84,13 @@ describe("rendering", () => {
     expect(run(file, { extras: "b, a" })).toBe("With pears, apples.");
   });
 
-  test("a choice may have a comma in its name where only one is taken, and an unknown one inserts nothing", () => {
+  test("a choice may have a comma in its name if only one can be chosen, and an unknown choice inserts nothing", () => {
     const version = liveVersion(textPrompt("[{{ tone }}]", "inputs: { tone: { options: { 'calm, slow': lento } } }"));
     expect(renderStep(version, 0, { tone: "calm, slow" }, {}).prompt).toBe("[lento]");
     expect(renderStep(version, 0, { tone: "calm" }, {}).prompt).toBe("[]");
   });
 
-  test("a template is parsed at its first use and not again", () => {
+  test("a template is parsed only once, at its first use", () => {
     const version = liveVersion(textPrompt("{{ a }}", "instructions: For {{ a }}."));
     expect(renderStep(version, 0, { a: "x" }, {})).toEqual({ prompt: "x", instructions: "For x." });
     const parse = vi.spyOn(engine, "parse");
@@ -98,22 +98,22 @@ describe("rendering", () => {
     expect(parse).not.toHaveBeenCalled();
   });
 
-  test("a step that the prompt does not have is a mistake of the caller's code", () => {
+  test("a step that the prompt does not have is a bug in the calling code", () => {
     expect(() => renderStep(liveVersion(TEA_POEM), 1, {}, {})).toThrow(new RangeError("There is no step 1."));
   });
 
-  test("a name assigned in an untaken branch is empty text, not an error", () => {
+  test("a name assigned in a skipped branch is empty text, not an error", () => {
     const file = textPrompt("{% if a == 'x' %}{% assign t = 'taken' %}{% endif %}[{{ t }}]");
     expect(run(file, { a: "y" })).toBe("[]");
     expect(run(file, { a: "x" })).toBe("[taken]");
   });
 
-  test("the empty text is true in Liquid and equal to blank", () => {
+  test("empty text is true in Liquid and equal to blank", () => {
     const fields = "inputs: { a: { default: '', allowEmpty: true } }";
     expect(run(textPrompt("{% if a %}yes{% endif %}{% if a != blank %}given{% endif %}", fields))).toBe("yes");
   });
 
-  test.each(["first", "last"])("the %s part of nothing is no text, also under a name of its own", (filter) => {
+  test.each(["first", "last"])("the %s part of nothing is empty text, also when assigned to a name", (filter) => {
     const fields = "inputs: { a: { default: 'x, y', allowEmpty: true } }";
     const file = textPrompt(`{% assign part = a | split: ', ' | ${filter} %}[{{ part }}]`, fields);
     expect(run(file)).toBe(filter === "first" ? "[x]" : "[y]");
@@ -123,22 +123,22 @@ describe("rendering", () => {
     expect(run(textPrompt(`[{{ a | ${filter} }}]`, fields), { a: "zz" })).toBe("[z]");
   });
 
-  test("half a character made by a filter does not reach the model", () => {
+  test("a broken character made by a filter does not reach the model", () => {
     expect(run(textPrompt("{{ a | split: '' | first }}"), { a: "😀" })).toBe("\uFFFD");
   });
 });
 
-describe("the time that a rendering may take", () => {
+describe("the rendering time limit", () => {
   const late = () => {
     throw new Error("template render limit exceeded");
   };
 
-  test("is measured twice, since a machine may pause for a second", () => {
+  test("is not exceeded by one slow attempt, since a machine may pause for a second", () => {
     vi.spyOn(engine, "renderSync").mockImplementationOnce(late);
     expect(run(textPrompt("{{ a }}"), { a: "x" })).toBe("x");
   });
 
-  test("ends in a 422 when it is over both times", () => {
+  test("is a 422 when both attempts exceed it", () => {
     const render = vi.spyOn(engine, "renderSync").mockImplementation(late);
     expect(() => run(textPrompt("{{ a }}"), { a: "x" })).toThrow(
       "The prompt made from these inputs is too long; the limit is 1,000,000 characters.",
@@ -146,7 +146,7 @@ describe("the time that a rendering may take", () => {
     expect(render).toHaveBeenCalledTimes(2);
   });
 
-  test("is not what other errors are taken for: they are faults of the server, and not tried again", () => {
+  test("is not confused with other errors, which are server errors and are not retried", () => {
     const render = vi.spyOn(engine, "renderSync").mockImplementation(() => {
       throw new Error("a fault");
     });
@@ -169,7 +169,7 @@ describe("hostile values", () => {
     expect(run(textPrompt("[{{ a }}|{{ input['b c'] }}]"), { a: value, "b c": value })).toBe(`[${value}|${value}]`);
   });
 
-  test("constructor, toString and hasOwnProperty are ordinary keys, and nothing when another key is meant", () => {
+  test("constructor, toString, and hasOwnProperty are ordinary keys, and insert nothing when not declared", () => {
     const file = textPrompt("{{ constructor }}{{ toString }}{{ input['hasOwnProperty'] }}");
     expect(run(file, { constructor: "a", toString: "b", hasOwnProperty: "c" })).toBe("abc");
     const { issues } = checkInputs(liveVersion(file), { promptVersionId: "", inputs: {} }, catalogue);
@@ -188,7 +188,7 @@ describe("size", () => {
     }
   };
 
-  test("a text of exactly 1,000,000 units is rendered, one more is a 422 that names size and limit", () => {
+  test("a text of exactly 1,000,000 units is rendered; one more is a 422 with size and limit", () => {
     const file = textPrompt("{{ a }}".repeat(10));
     expect(run(file, { a: "x".repeat(100_000) })).toHaveLength(1_000_000);
     const problem = tooLong(textPrompt(`${"{{ a }}".repeat(10)}!`), "x".repeat(100_000));
@@ -208,7 +208,7 @@ describe("size", () => {
     ["letters joined by the text", "{{ a | split: '' | join: a }}"],
     ["a text split into more than 1,000 parts", "{{ a | split: '' | size }}"],
     ["a text quoted again and again", `{{ a ${"| json ".repeat(12)}}}`],
-  ])("%s is refused before it is built", (_name, body) => {
+  ])("%s is rejected before it is built", (_name, body) => {
     const before = process.memoryUsage().rss;
     expect(tooLong(textPrompt(body, "inputs: { a: { default: b } }"), "x".repeat(100_000))?.code).toBe(
       "VALIDATION_ERROR",
@@ -223,7 +223,7 @@ const value = fc.oneof(
   fc.constantFrom("{{ x }}", "{% raw %}", "", " ", "}}", "%}", "\\", "9".repeat(400), "-0", "1e400", "NaN"),
 );
 
-/** Length of the rendered text; 0 for one that was refused as too long, the only failure there may be. */
+/** Length of the rendered text; 0 if it was rejected as too long, which is the only allowed failure. */
 function outcome(file: string, textInputs: Record<string, string>): number {
   try {
     return run(file, textInputs).length;
@@ -234,7 +234,7 @@ function outcome(file: string, textInputs: Record<string, string>): number {
 }
 
 describe("properties", () => {
-  test("any legal key can be read, and its value appears verbatim, once", () => {
+  test("any valid key can be read, and its value appears verbatim, once", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(key, { minLength: 1, maxLength: 5 }),
@@ -263,7 +263,7 @@ describe("properties", () => {
     );
   });
 
-  test("a template that was accepted never throws anything but the size limit, whatever the values are", () => {
+  test("an accepted template never throws anything except for the size limit, whatever the values", () => {
     const filter = fc.constantFrom(...ALLOWED_FILTERS.keys()).chain((name) => {
       const [min, max] = ALLOWED_FILTERS.get(name) ?? [0, 0];
       const arg = fc.constantFrom("a", "b", "input['c d']", "t", "'x'", "''", "3", "-1", "0.5", "nil", "blank", "true");
@@ -276,7 +276,7 @@ describe("properties", () => {
         fc.constantFrom("a", "b", "input['c d']", "t", "'y'", "7", "nil", "empty"),
         fc.array(filter, { maxLength: 4 }),
       )
-      // A bare number is refused where it is printed.
+      // A bare number is rejected where it is printed.
       .map(([head, filters]) => (head === "7" && filters.length === 0 ? "'7'" : [head, ...filters].join(" ")));
     const operator = fc.constantFrom("==", "!=", "<", ">=", "contains", "and", "or");
     const piece = fc.oneof(

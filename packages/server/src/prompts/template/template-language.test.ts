@@ -5,7 +5,7 @@ import { scanTemplate } from "./template-scan.ts";
 const render = (template: string, names: Record<string, unknown> = {}) =>
   String(engine.parseAndRenderSync(template, names));
 
-describe("each filter takes as many arguments as it says, also in a branch that no run enters", () => {
+describe("each filter accepts its declared number of arguments, also in a branch that no run enters", () => {
   test.each([
     ["default", 1, 1],
     ["upcase", 0, 0],
@@ -48,31 +48,31 @@ describe("each filter takes as many arguments as it says, also in a branch that 
   });
 });
 
-describe("a text that is split", () => {
+describe("split", () => {
   test.each([
     ["a,b,c", "a-b-c"],
     [",a,,b", "-a--b"],
     ["a,,", "a"],
     [",,", ""],
     ["", ""],
-  ])("%j keeps its parts but the empty ones at the end", (text, parts) => {
+  ])("of %j keeps its parts, except for empty ones at the end", (text, parts) => {
     expect(render("{{ a | split: ',' | join: '-' }}", { a: text })).toBe(parts);
   });
 
-  test("has a thousand parts at most", () => {
+  test("is limited to a thousand parts", () => {
     const count = (parts: number) => render("{{ a | split: ',' | size }}", { a: Array(parts).fill("x").join(",") });
     expect(count(1_000)).toBe("1000");
     expect(() => count(1_001)).toThrow("split limit exceeded");
   });
 
-  test("counts for what the filters of a rendering may copy", () => {
+  test("counts toward the copy limit of the filters of a rendering", () => {
     const template = "{% assign x = a | split: 'b' %}";
     const names = { a: "a".repeat(99_000) };
     expect(render(template.repeat(10), names)).toBe("");
     expect(() => render(template.repeat(11), names)).toThrow("memory alloc limit exceeded");
   });
 
-  test("is what an output of the value prints", () => {
+  test("splits what an output of the value prints", () => {
     expect(render("{{ 12345 | split: 3 | join: '-' }}")).toBe("12-45");
     expect(render("{{ true | split: 'u' | join: '-' }}")).toBe("tr-e");
     expect(render("{{ nil | split: 'n' | size }}")).toBe("0");
@@ -80,7 +80,7 @@ describe("a text that is split", () => {
   });
 });
 
-test("first and last are of a list its parts, of a text its letters, of nothing nil, of all else no text", () => {
+test("first and last return the items of a list, the letters of a text, nil for nothing, and empty text for anything else", () => {
   const parts = (filters: string) => render(`{% assign part = ${filters} %}[{{ part }}]`);
   expect(parts("'x,y,z' | split: ',' | first")).toBe("[x]");
   expect(parts("'x,y,z' | split: ',' | last")).toBe("[z]");
@@ -90,19 +90,19 @@ test("first and last are of a list its parts, of a text its letters, of nothing 
 });
 
 describe("a key", () => {
-  test.each(["topic", "a-b", "chữ", "7up", "constructor", "Input"])("%s is read by its name", (key) => {
+  test.each(["topic", "a-b", "chữ", "7up", "constructor", "Input"])("%s can be read by its name", (key) => {
     expect([isDirectName(key), expressionOf(key)]).toEqual([true, key]);
   });
 
   test.each(["", " a", "a b", "a.b", "7", "-1.5", "input", "true", "__proto__", 'say "hi"'])(
-    "%j is read as a member of input",
+    "%j must be read as a member of input",
     (key) => {
       expect([isDirectName(key), expressionOf(key)]).toEqual([false, `input[${JSON.stringify(key)}]`]);
     },
   );
 });
 
-describe("what no scan has refused, the engine refuses by itself", () => {
+describe("the engine itself rejects what the scan missed", () => {
   test.each([
     ["a tag that is not allowed", "{% increment a %}", /tag "increment" not found/],
     ["a tag of the name of a member of every object", "{% constructor %}", /tag "constructor" not found/],

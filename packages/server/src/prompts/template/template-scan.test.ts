@@ -49,7 +49,7 @@ describe("what a template may read", () => {
   });
 });
 
-test("a template of the longest kind is read: 100,000 characters, 32 blocks deep, 500 comparisons", () => {
+test("a template at all limits is read: 100,000 characters, 32 blocks deep, 500 comparisons", () => {
   const deep = "{% if a %}".repeat(31);
   const compared = `{% if ${"a == b or ".repeat(250)}a %}{% endif %}`; // 250 of each operator
   const template = `${deep}${compared}${"{% endif %}".repeat(31)}`;
@@ -63,18 +63,18 @@ test("a template of the longest kind is read: 100,000 characters, 32 blocks deep
   ]);
 });
 
-test("what a mistaken expression names is no input, and needs no declaration", () => {
+test("names in an invalid expression are not inputs, and need no declaration", () => {
   expect([...scanTemplate("{{ the topic }}{% if a b %}{% endif %}").inputs.keys()]).toEqual([]);
 });
 
-test("steps are read by their names, beside inputs of the same name", () => {
+test("steps are read by their ids, alongside inputs with the same name", () => {
   const facts = scanTemplate("{{ steps.draft }}{{ draft }}{{ steps['second one'] | upcase }}{{ steps.draft }}");
   expect(facts.faults).toEqual([]);
   expect([...facts.steps.keys()]).toEqual(["draft", "second one"]);
   expect([...facts.inputs.keys()]).toEqual(["draft"]);
 });
 
-test("a condition on a bare text is noticed, wherever it stands alone, and nothing else is", () => {
+test("a condition on a bare text is reported wherever it stands alone, and nothing else is", () => {
   const truthTests = (condition: string) =>
     scanTemplate(`{% if ${condition} %}{% endif %}`).truthTests.map((read) => read.key);
   expect(truthTests("a")).toEqual(["a"]);
@@ -86,7 +86,7 @@ test("a condition on a bare text is noticed, wherever it stands alone, and nothi
   expect(scanTemplate("{{ a }}{% assign t = a %}{% case a %}{% when b %}{% endcase %}").truthTests).toEqual([]);
 });
 
-describe("what no template may hold", () => {
+describe("what no template may contain", () => {
   const refusals: [template: string, code: FaultCode, message: RegExp][] = [
     [
       "{{ the  topic }}",
@@ -180,13 +180,13 @@ describe("what no template may hold", () => {
     [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /makes 601 comparisons/],
   ];
   const named = refusals.map(([template, code, message]) => [template.slice(0, 60), code, template, message] as const);
-  test.each(named)("%s is refused as %s", (_, code, template, message) => {
+  test.each(named)("%s is rejected as %s", (_, code, template, message) => {
     const { faults } = scanTemplate(template);
     expect(faults.map((fault) => fault.code)).toContain(code);
     expect(faults.map((fault) => fault.message).join("\n")).toMatch(message);
   });
 
-  test("all faults of a template come at once, each with its line", () => {
+  test("all faults of a template are reported together, each with its line", () => {
     const faults = faultsOf(textPrompt("one {{ a b }}\ntwo {{ c.d }}\nthree {% include 'x' %}"));
     expect(faults.map(({ line, code, field }) => [line, code, field])).toEqual([
       [6, "TEMPLATE_SYNTAX", "template"],
@@ -197,7 +197,7 @@ describe("what no template may hold", () => {
 });
 
 describe("a loop", () => {
-  test("goes over one input, names its items, knows where it stands, and says what comes without items", () => {
+  test("iterates over one input, names its items, has loop variables, and may have an else branch", () => {
     const fields = ["index", "index0", "rindex", "first", "last", "length"].map((field) => `{{ forloop.${field} }}`);
     const text = `{% for item in things %}${fields.join("")}{{ item }}{% else %}{{ none }}{% endfor %}`;
     const { faults, inputs, locals, loops, bare } = scanTemplate(`${text}{% for item in others %}{% endfor %}`);
@@ -224,7 +224,7 @@ describe("a loop", () => {
     ["{% for item in 'text' %}{% endfor %}", "TEMPLATE_SYNTAX", one],
     ["{{ forloop.index }}", "PATH_ACCESS", outside],
     ["{% if a %}{{ forloop.index }}{% endif %}", "PATH_ACCESS", outside],
-  ])("%s is refused, for that alone", (template, code, message) => {
+  ])("%s is rejected with exactly that fault", (template, code, message) => {
     expect(scanTemplate(template).faults).toEqual([{ offset: expect.any(Number), code, message }]);
   });
 
@@ -232,12 +232,12 @@ describe("a loop", () => {
     ["{% for item in things b %}{% endfor %}", /Expected one value/],
     ["{% for item in things %}{{ forloop.index.x }}{% endfor %}", /have no fields/],
     ["{% for item in things %}{% elsif a %}{% endfor %}", /"elsif" is not allowed here/],
-  ])("%s is refused once", (template, message) => {
+  ])("%s is rejected with one fault", (template, message) => {
     expect(scanTemplate(template).faults.map((fault) => fault.message)).toEqual([expect.stringMatching(message)]);
   });
 });
 
-test("no template has more than 50 faults to read", () => {
+test("at most 50 faults of a template are reported", () => {
   expect(scanTemplate("{{ a b }}".repeat(60)).faults).toHaveLength(50);
 });
 
@@ -261,7 +261,7 @@ describe("a fault names the line of its cause", () => {
     expect(linesOf(template)(fault?.offset ?? -1)).toBe(line);
   });
 
-  test("and a line break belongs to the line it ends", () => {
+  test("where a line break belongs to the line it ends", () => {
     expect([0, 1, 2, 3, 4].map((offset) => linesOf("a\nb\n")(offset))).toEqual([1, 1, 2, 2, 3]);
   });
 
@@ -270,66 +270,66 @@ describe("a fault names the line of its cause", () => {
     [`{{ a${" | upcase".repeat(10_000)} }}`],
     [`{% for i in l %}${"{{ i }}".repeat(101)}{% endfor %}`],
     [`{% for i in l %}{% if a contains b${" or a contains b".repeat(20)} %}{% endif %}{% endfor %}`],
-  ])("and too much work for a rendering is one fault", (template) => {
+  ])("and is a single fault for too much rendering work", (template) => {
     expect(scanTemplate(template).faults.map(({ code }) => code)).toEqual(["LIMITS"]);
   });
 
-  test("and the work of all texts of a prompt counts together", () => {
+  test("and counts the work of all texts of a prompt together", () => {
     const part = "{{ a }}".repeat(5_000);
     expect(codesOf(textPrompt(part, `instructions: "${part}"`))).toEqual([]);
     expect(codesOf(textPrompt(`${part}{{ a }}`, `instructions: "${part}"`))).toEqual(["LIMITS"]);
   });
 
-  test("and an unknown tag gets a list of those that exist", () => {
+  test("and lists the allowed tags for an unknown tag", () => {
     expect(scanTemplate("{% cycle %}").faults.map((fault) => fault.message)).toEqual([
       'The tag "cycle" is not allowed here. Allowed tags: if, unless, case, for, assign, comment, raw, #, and their branches and end tags.',
     ]);
   });
 
-  test("and a misspelt filter gets the one that was meant", () => {
+  test("and suggests a filter for a misspelled one", () => {
     expect(scanTemplate("{{ a | upcse }}").faults.map((fault) => fault.message)).toEqual([
       'The filter "upcse" does not exist. Did you mean "upcase"?',
     ]);
   });
 
-  test("and an unknown filter gets a list of those that exist", () => {
+  test("and lists the filters for an unknown filter", () => {
     expect(scanTemplate("{{ a | date: '%Y' }}").faults.map((fault) => fault.message)).toEqual([
       'The filter "date" does not exist. Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
     ]);
   });
 
-  test("and what the parser says comes without the line and the column that it counts itself", () => {
+  test("and repeats the parser's message without the parser's own line and column", () => {
     const template = `${"\n".repeat(11)}${" ".repeat(33)}{{ a, line:1, col:1 b`;
     expect(scanTemplate(template).faults.map((fault) => fault.message)).toEqual([
       'output "{{ a, line:1, col:1 b" not closed.',
     ]);
   });
 
-  test("and names an assignment over an input where it comes first", () => {
+  test("and the first assignment over an input", () => {
     const body = "{{ a }}\n{% assign a = 'x' %}\n{% assign a = 'y' %}";
     const faults = faultsOf(textPrompt(body, "inputs: { a: {} }"));
     expect(faults.map(({ code, line }) => [code, line])).toEqual([["SHADOWED", 8]]);
   });
 
-  test("and names what is read where it is read first", () => {
+  test("and the first read of an input", () => {
     const faults = faultsOf(textPrompt("{{ a }}\n{{ b }}\n{{ b }}\n{{ a }}", "inputs: { a: {} }"));
     expect(faults.map(({ code, line }) => [code, line])).toEqual([["INPUT_UNDECLARED", 8]]);
   });
 
-  test("of a template with more faults than anyone reads, the first fifty", () => {
+  test("for the first fifty faults of a template that has more", () => {
     const { faults } = scanTemplate("{{ a b }}\n".repeat(60));
     expect(faults).toHaveLength(50);
     expect(faults.at(-1)?.offset).toBe("{{ a b }}\n".length * 49 + 3);
   });
 
-  test("ends a scan when no more of them are reported, since each costs as much as its template is long", () => {
+  test("and the scan stops after the last reported fault, since each one costs time in proportion to the template's length", () => {
     expect(scanTemplate(`${"{{ a b }}".repeat(49)}{{ late }}`).inputs.has("late")).toBe(true);
     expect(scanTemplate(`${"{{ a b }}".repeat(50)}{{ late }}`).inputs.has("late")).toBe(false);
   });
 });
 
 describe("declarations", () => {
-  test("a key that is read but not declared is a fault, also in a branch and in instructions", () => {
+  test("a key that is read but not declared is a fault, even in a branch or in instructions", () => {
     const fields = "inputs: { a: {} }\ninstructions: For {{ hidden }}.";
     expect(codesOf(textPrompt("{{ a }}{% if a == 'x' %}{{ rare }}{% endif %}", fields))).toEqual([
       "INPUT_UNDECLARED",
@@ -348,11 +348,11 @@ describe("declarations", () => {
     ]);
   });
 
-  test("assigning a declared key is a fault, since it would hide what the caller gave", () => {
+  test("assigning a declared key is a fault, since it would hide the caller's value", () => {
     expect(codesOf(textPrompt("{% assign topic = 'x' %}{{ topic }}", "inputs: { topic: {} }"))).toContain("SHADOWED");
   });
 
-  test("without inputs every key found is a required text, in the order of the body", () => {
+  test("without inputs, every key found is a required text, in the order of the body", () => {
     const { definition } = parseOne(textPrompt("{{ b }}{{ input['a c'] }}", "instructions: To {{ z }}."));
     expect(definition.inputs.map(({ key, default: value }) => [key, value])).toEqual([
       ["b", null],
@@ -361,7 +361,7 @@ describe("declarations", () => {
     ]);
   });
 
-  test("a condition on a bare text warns, since an empty text is true in Liquid", () => {
+  test("a condition on a bare text gets a warning, since empty text is true in Liquid", () => {
     expect(parseOne(textPrompt("{% if tone %}{{ tone }}{% endif %}")).warnings.join()).toContain('"tone"');
     expect(parseOne(textPrompt("{% if tone != blank %}{{ tone }}{% endif %}")).warnings.join()).not.toContain('"tone"');
   });

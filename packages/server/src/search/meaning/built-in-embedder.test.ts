@@ -27,14 +27,14 @@ function cosine(a: Float32Array | null, b: Float32Array | null): number {
   return a.reduce((sum, value, k) => sum + (value - (base.mean[k] ?? 0)) * ((b[k] ?? 0) - (base.mean[k] ?? 0)), 0);
 }
 
-test("texts of one subject are nearer than texts of two, without a common word", () => {
+test("texts about one subject are closer than texts about two, even without a common word", () => {
   const cooking = foldDocument(base, weigh("recip", "kitchen"));
   const query = foldQuery(base, [termOf("cook"), termOf("chef")]);
   const other = foldDocument(base, weigh("sql", "databas"));
   expect(cosine(query, cooking)).toBeGreaterThan(cosine(query, other) + 0.1);
 });
 
-test("a word that no training prompt has means what it means elsewhere", () => {
+test("a word that no training prompt has gets its general meaning", () => {
   const [learnt] = base.tables;
   for (const term of ["trombon", "saxophon"]) expect(learnt?.knows(term)).toBe(false);
   const query = foldQuery(base, [termOf("trombon", { isInCatalogue: false })]);
@@ -42,12 +42,12 @@ test("a word that no training prompt has means what it means elsewhere", () => {
   expect(brass).toBeGreaterThan(cosine(query, foldDocument(base, weigh("sql", "databas"))) + 0.1);
 });
 
-test("a document without any known term has no meaning, one with some has", () => {
+test("a document has a meaning only if it has a known term", () => {
   expect(foldDocument(base, weigh("日本", "本語", "俳句"))).toBeNull();
   expect(foldDocument(base, weigh("日本", "recip"))).not.toBeNull();
 });
 
-test("a guess that was never trained takes nothing from the coverage of the query", () => {
+test("a guess outside the training data does not reduce the coverage of the query", () => {
   const extra = termOf("zorbicate", { isExtra: true });
   expect(coverageOf(base, [termOf("recip"), extra])).toBe(1);
   expect(coverageOf(base, [extra])).toBe(0);
@@ -59,14 +59,14 @@ test("every vector has unit length", () => {
   }
 });
 
-test("a word nobody trained still finds the documents that have it", () => {
+test("a word outside the training data still finds the documents that have it", () => {
   const query = foldQuery(base, [termOf("zorbicate")]);
   expect(cosine(query, foldDocument(base, weigh("zorbicate", "recip")))).toBeGreaterThan(
     cosine(query, foldDocument(base, weigh("glimfrob", "recip"))) + 0.2,
   );
 });
 
-test("a word that neither the training nor the catalogue has means nothing", () => {
+test("a word in neither the training data nor the catalogue means nothing", () => {
   expect(foldQuery(base, [termOf("asdfqwer", { isInCatalogue: false })])).toBeNull();
 });
 
@@ -77,7 +77,7 @@ test("expansions carry the meaning of a word the embedder does not know", () => 
   expect(cosine(query, foldDocument(base, weigh("recip")))).toBeGreaterThan(0.5);
 });
 
-test("coverage is the share of the query that was trained, by weight", () => {
+test("coverage is the share of the query that is in the training data, by weight", () => {
   expect(coverageOf(base, [termOf("recip"), termOf("cook")])).toBe(1);
   expect(coverageOf(base, [termOf("zorbicate")])).toBe(0);
   const half = coverageOf(base, [termOf("recip"), termOf("zorbicate")]);
@@ -86,7 +86,7 @@ test("coverage is the share of the query that was trained, by weight", () => {
   expect(coverageOf(base, [])).toBe(0);
 });
 
-test("the embedder is named by its data", () => {
+test("the embedder's name identifies its data", () => {
   expect(base.embedder).toMatch(/^builtin-[0-9a-f]{16}$/);
   expect(base.dims).toBe(400);
 });

@@ -6,7 +6,7 @@ const vectors = [
   [-3, 3, 3, -3],
   [0.01, 0.02, 0, -0.07],
 ];
-/** Copied, as a file's sections are: a table must not lean on the arrays it was made from. */
+/** Copied, like a file's sections, since a table must not depend on the arrays it was made from. */
 function encode(terms: readonly string[]) {
   const sections = encodeGeneralVectors({ terms, vectors: vectors.slice(0, terms.length), mean: [0, 0, 0, 0] });
   return Object.fromEntries(Object.entries(sections).map(([name, bytes]) => [name, Uint8Array.from(bytes)]));
@@ -19,7 +19,7 @@ function vectorOf(term: string, weight = 1): number[] {
   return [...sum];
 }
 
-test("a vector comes back with unit length and the direction it had, but for the rounding to four bits", () => {
+test("a decoded vector has unit length and its original direction, apart from rounding to four bits", () => {
   for (const [i, term] of ["cello", "piano", "viola"].entries()) {
     const found = vectorOf(term);
     const wanted = vectors[i] ?? [];
@@ -29,14 +29,14 @@ test("a vector comes back with unit length and the direction it had, but for the
   }
 });
 
-test("a word that is not in the table has a vector of its own, always the same", () => {
+test("a word that is not in the table has its own vector, which is always the same", () => {
   expect(table.knows("viola")).toBe(true);
   expect(table.knows("tuba")).toBe(false);
   expect(vectorOf("tuba")).toEqual(vectorOf("tuba"));
   expect(Math.hypot(...vectorOf("tuba", 2))).toBeCloseTo(2, 5);
 });
 
-test("any other byte is another generation", () => {
+test("any changed byte makes another generation", () => {
   expect(decodeGeneralVectors(encode(["cello", "piano"])).generation).not.toBe(table.generation);
   expect(decodeGeneralVectors(encode(["cello", "piano", "viola"])).generation).toBe(table.generation);
 });

@@ -22,7 +22,7 @@ function setup(
 }
 const right = async () => [Float32Array.of(3, 4)];
 
-test("an answer is scaled to unit length and remembered by embedder and query", async () => {
+test("a vector is scaled to unit length and cached by embedder and query", async () => {
   const { vectors, embed } = setup(right);
   expect([...((await vectors.find("River  cruise", EMBEDDER)) ?? [])].map((x) => Math.round(x * 10))).toEqual([6, 8]);
   await vectors.find("river cruise", EMBEDDER);
@@ -31,7 +31,7 @@ test("an answer is scaled to unit length and remembered by embedder and query", 
   expect(embed).toHaveBeenCalledTimes(2);
 });
 
-test("a thousand queries are remembered, the one unused longest is forgotten", async () => {
+test("a thousand queries are cached, and the least recently used one is dropped", async () => {
   const { vectors, embed } = setup(right);
   for (let i = 0; i <= 1_000; i += 1) await vectors.find(`query ${i}`, EMBEDDER);
   await vectors.find("query 1000", EMBEDDER);
@@ -40,13 +40,13 @@ test("a thousand queries are remembered, the one unused longest is forgotten", a
   expect(embed).toHaveBeenCalledTimes(1_002);
 });
 
-test("the same query asked at the same time is embedded once", async () => {
+test("concurrent requests for the same query embed it once", async () => {
   const { vectors, embed } = setup(right);
   await Promise.all([vectors.find("q", EMBEDDER), vectors.find("q", EMBEDDER)]);
   expect(embed).toHaveBeenCalledTimes(1);
 });
 
-test("a hanging model is not waited for, and its late answer serves the next time", async () => {
+test("a query does not wait for a hanging model, and its late vector is used the next time", async () => {
   let answer: (vectors: Float32Array[]) => void = () => {};
   const { vectors, embed } = setup(
     () =>
@@ -66,14 +66,14 @@ test.each([
   ["infinity", [Float32Array.of(1, Number.POSITIVE_INFINITY)]],
   ["no length", [Float32Array.of(0, 0)]],
   ["too few vectors", []],
-])("a vector of %s is refused and not remembered", async (_what, answer) => {
+])("a vector of %s is rejected and not cached", async (_what, answer) => {
   const { vectors, embed } = setup(async () => answer);
   expect(await vectors.find("q", EMBEDDER)).toBeNull();
   await vectors.find("q", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(2);
 });
 
-test("after five failures the model is left alone for thirty seconds", async () => {
+test("after five failures, the model is not called for thirty seconds", async () => {
   const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
   for (let i = 0; i < 8; i += 1) expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
   expect(embed).toHaveBeenCalledTimes(5);
@@ -82,7 +82,7 @@ test("after five failures the model is left alone for thirty seconds", async () 
   expect(embed).toHaveBeenCalledTimes(6);
 });
 
-test("a question that is late and then given up is one failure, however many wait for it", async () => {
+test("a call that is late and then times out is one failure, however many queries wait for it", async () => {
   const givenUp: Promise<void>[] = [];
   const hang = (_texts: readonly string[], signal: AbortSignal) =>
     new Promise<never>((_resolve, reject) => {
@@ -101,7 +101,7 @@ test("a question that is late and then given up is one failure, however many wai
   expect(embed).toHaveBeenCalledTimes(5);
 });
 
-test("a model that answers each question too late is left alone, and its answers still serve", async () => {
+test("a model that always answers too late is not called for a while, and its late vectors are still used", async () => {
   const answers: ((vectors: Float32Array[]) => void)[] = [];
   const { vectors, embed } = setup(() => new Promise((resolve) => answers.push(resolve)));
   for (let i = 0; i < 8; i += 1) {
@@ -112,7 +112,7 @@ test("a model that answers each question too late is left alone, and its answers
   expect(embed).toHaveBeenCalledTimes(5);
 });
 
-test("after the pause one answer shows that the model is back, a late one too", async () => {
+test("after the pause, one answer, even a late one, shows that the model is back", async () => {
   let answer: ((vectors: Float32Array[]) => void) | null = null;
   let embedTexts: () => Promise<Float32Array[]> = () => Promise.reject(new Error("no"));
   const { vectors, embed, clock } = setup(() => embedTexts());
@@ -137,7 +137,7 @@ test("failures far apart do not add up", async () => {
   expect(embed).toHaveBeenCalledTimes(8);
 });
 
-test("closing gives up what is being asked", async () => {
+test("closing aborts calls in progress", async () => {
   let seen: AbortSignal | undefined;
   const { vectors } = setup((_texts, signal) => {
     seen = signal;

@@ -15,7 +15,7 @@ function cosineLess(mean: Float32Array, a: Float32Array, b: Float32Array): numbe
   return (x ?? a).reduce((sum, value, k) => sum + value * (y?.[k] ?? 0), 0);
 }
 
-test("finds exactly what comparing each vector by hand finds", async () => {
+test("finds exactly the same as comparing each vector directly", async () => {
   const mean = Float32Array.of(0.2, 0.1, 0, 0, -0.1, 0.05);
   await fc.assert(
     fc.asyncProperty(fc.array(vectors, { minLength: 1, maxLength: 30 }), vectors, async (rows, query) => {
@@ -29,7 +29,7 @@ test("finds exactly what comparing each vector by hand finds", async () => {
   );
 });
 
-test("from 200 documents on their own mean is removed, and again after a tenth more", async () => {
+test("from 200 documents on, their own mean is removed, and recomputed after a tenth more", async () => {
   const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
   for (let i = 1; i <= 200; i += 1) matrix.set(i, unit(1, i / 1_000));
   const [before] = await matrix.findNearest(unit(1, 0.2), 1);
@@ -46,22 +46,25 @@ function spread(count: number, common: number): (subject: number) => Float32Arra
   return (subject) => unit(common, ...Array.from({ length: count + 1 }, (_, k) => (k === subject ? 1 : 0)));
 }
 
-test.each([4, 11, 50, 199])("among %s documents what a model adds to every text makes none of them near", async (n) => {
-  const vectorOf = spread(n, 2.5);
-  const matrix = new VectorMatrix({ dims: n + 2, shippedMean: null });
-  for (let i = 0; i < n; i += 1) matrix.set(i + 1, vectorOf(i));
-  const [before] = await matrix.findNearest(vectorOf(n), 1);
-  expect(before?.cosine).toBeGreaterThan(0.8);
-  await matrix.settle();
-  const [unrelated] = await matrix.findNearest(vectorOf(n), 1);
-  expect(unrelated?.cosine).toBeLessThan(0.3);
-  const [own, next] = await matrix.findNearest(vectorOf(2), 2);
-  expect(own?.doc).toBe(3);
-  expect(own?.cosine).toBeGreaterThan(0.8);
-  expect(next?.cosine).toBeLessThan(0.3);
-});
+test.each([4, 11, 50, 199])(
+  "among %s documents, what a model adds to every text brings none of them closer",
+  async (n) => {
+    const vectorOf = spread(n, 2.5);
+    const matrix = new VectorMatrix({ dims: n + 2, shippedMean: null });
+    for (let i = 0; i < n; i += 1) matrix.set(i + 1, vectorOf(i));
+    const [before] = await matrix.findNearest(vectorOf(n), 1);
+    expect(before?.cosine).toBeGreaterThan(0.8);
+    await matrix.settle();
+    const [unrelated] = await matrix.findNearest(vectorOf(n), 1);
+    expect(unrelated?.cosine).toBeLessThan(0.3);
+    const [own, next] = await matrix.findNearest(vectorOf(2), 2);
+    expect(own?.doc).toBe(3);
+    expect(own?.cosine).toBeGreaterThan(0.8);
+    expect(next?.cosine).toBeLessThan(0.3);
+  },
+);
 
-test.each([1, 2, 11, 50])("among %s documents of well-spread vectors every angle stays what it was", async (n) => {
+test.each([1, 2, 11, 50])("among %s documents with well-spread vectors, every angle stays the same", async (n) => {
   const vectorOf = spread(n, 0);
   const matrix = new VectorMatrix({ dims: n + 2, shippedMean: null });
   for (let i = 0; i < n; i += 1) matrix.set(i + 1, vectorOf(i));
@@ -73,14 +76,14 @@ test.each([1, 2, 11, 50])("among %s documents of well-spread vectors every angle
   }
 });
 
-test("a document of no meaning is near to nothing", async () => {
+test("a document without meaning is near nothing", async () => {
   const matrix = new VectorMatrix({ dims: 2, shippedMean: unit(1, 1) });
   matrix.set(1, Float32Array.of(0, 0));
   expect(await matrix.findNearest(unit(-1, -1), 5)).toEqual([]);
   expect(matrix.size).toBe(0);
 });
 
-test("a replaced or deleted vector is not found any more, also after packing", async () => {
+test("a replaced or deleted vector is no longer found, even after packing", async () => {
   const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
   for (let i = 1; i <= 600; i += 1) matrix.set(i, unit(1, 0));
   matrix.set(7, unit(0, 1));
@@ -93,12 +96,12 @@ test("a replaced or deleted vector is not found any more, also after packing", a
   expect(found).toHaveLength(99);
 });
 
-test("a vector of another length is refused", () => {
+test("a vector of another length is rejected", () => {
   const matrix = new VectorMatrix({ dims: 3, shippedMean: null });
   expect(() => matrix.set(1, unit(1, 0))).toThrow(RangeError);
 });
 
-test("a long scan lets other work in between", async () => {
+test("a long scan lets other work run in between", async () => {
   const dims = 300;
   const matrix = new VectorMatrix({ dims, shippedMean: null });
   const row = unit(...Array.from({ length: dims }, (_, k) => k));
@@ -114,7 +117,7 @@ test("a long scan lets other work in between", async () => {
   expect(yields).toBeGreaterThan(0);
 });
 
-test("a mean that is renewed holds nobody up, and scans meanwhile are right", async () => {
+test("recomputing the mean blocks nothing, and scans meanwhile are correct", async () => {
   const dims = 300;
   const matrix = new VectorMatrix({ dims, shippedMean: null });
   const rowOf = (i: number) => unit(...Array.from({ length: dims }, (_, k) => Math.sin(i * k) + 1));
@@ -139,7 +142,7 @@ test("a mean that is renewed holds nobody up, and scans meanwhile are right", as
   expect(yields).toBeGreaterThanOrEqual(8); // one after each thousand rows: nothing else lets the event loop turn here
 });
 
-test("rows that come and go while the matrix is packed are there, and gone, afterwards", async () => {
+test("rows that are added or deleted while the matrix is packed are there, or gone, afterwards", async () => {
   const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
   for (let i = 1; i <= 1_000; i += 1) matrix.set(i, unit(1, 0));
   for (let i = 400; i <= 1_000; i += 1) matrix.delete(i);

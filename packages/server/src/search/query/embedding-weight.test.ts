@@ -5,7 +5,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 
 const DIMS = 16;
 
-/** Vectors by chance, always the same for a seed. */
+/** Random vectors, always the same for a seed. */
 async function matrixOf(count: number, seed: number): Promise<VectorMatrix> {
   let state = seed;
   const draw = () => {
@@ -25,7 +25,7 @@ async function matrixOf(count: number, seed: number): Promise<VectorMatrix> {
   return matrix;
 }
 
-test("a model that finds the same prompts near agrees in full, one by chance hardly", async () => {
+test("a model that finds the same nearest prompts agrees fully, and a random one hardly agrees", async () => {
   const [a, b] = [await matrixOf(300, 1), await matrixOf(300, 2)];
   expect(await measureAgreement(a, a)).toBe(1);
   expect(await measureAgreement(a, b)).toBeLessThan(0.1);
@@ -37,7 +37,7 @@ test("the share grows with the agreement, from three tenths to half", () => {
   ]);
 });
 
-test("until the agreement is known, and among few prompts, the model has the least share", async () => {
+test("until the agreement is known, or with few prompts, the model gets the minimum share", async () => {
   const share = createEmbeddingWeight();
   const [many, few] = [await matrixOf(300, 1), await matrixOf(100, 1)];
   expect(share(many, many)).toBe(0.3);

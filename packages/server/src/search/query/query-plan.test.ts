@@ -23,7 +23,7 @@ function plan(query: string, words: readonly string[], pairs: readonly string[] 
   return planQuery(query, { counts, table, translator, slice: createTimeSlice() });
 }
 
-test("a word said again and again is looked for once, and may still be unfinished", async () => {
+test("a repeated word is searched once, and may still be unfinished", async () => {
   const once = await plan("design image", ["design", "image"]);
   expect(await plan("design image ".repeat(15).trim(), ["design", "image"])).toEqual(once);
   const again = await plan("dash board dash", ["dash", "board", "dashboard"]);
@@ -33,13 +33,13 @@ test("a word said again and again is looked for once, and may still be unfinishe
   ]);
 });
 
-test("a word is taken as written only if it is quoted wherever it stands", async () => {
+test("a word is used as written only if every occurrence is quoted", async () => {
   const quotedOf = async (query: string) => (await plan(query, ["recipe"])).tokens.map(({ isQuoted }) => isQuoted);
   expect(await quotedOf('"recipe" "recipe"')).toEqual([true]);
   expect(await quotedOf('"recipe" recipe')).toEqual([false]);
 });
 
-test("forty characters of thousands of pairs, and forty words of many relations, stay one small statement", async () => {
+test("forty characters with thousands of pairs, or forty words with many relations, stay one small statement", async () => {
   const characters = Array.from({ length: 40 }, (_, i) => String.fromCodePoint(0x4e00 + i));
   const pairs = characters.flatMap((a) => characters.map((b) => `${a}${b}`));
   expect((await plan(characters.join(" "), [], pairs)).lexical.length).toBeLessThanOrEqual(400);

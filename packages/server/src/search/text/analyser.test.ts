@@ -6,7 +6,7 @@ import { contentTokens, titleKey, tokenize } from "./analyser.ts";
 const words = (text: string) => tokenize(text).map(({ word }) => word);
 const terms = (text: string) => contentTokens(text).map(({ term }) => term);
 
-test("c++, c# and c are three different words", () => {
+test("c++, c#, and c are three different words", () => {
   expect(words("C++ and C# for cc")).toEqual(["c++", "and", "c#", "for", "cc"]);
 });
 
@@ -33,28 +33,28 @@ test("numbers and letters that belong together stay together", () => {
   expect(words("K8s B2B a11y GPT4o h2o")).toEqual(["k8s", "b2b", "a11y", "gpt4o", "h2o"]);
 });
 
-test("a word that begins after the digits of another is found by itself and as a part", () => {
+test("a word that starts after the digits of another is found by itself and as a part", () => {
   expect(words("gpt4turbo web3")).toEqual(["gpt4turbo", "gpt4", "turbo", "web3"]);
 });
 
-test("scripts without spaces become pairs of characters, a single character stays", () => {
+test("scripts without spaces become pairs of characters, and a single character stays", () => {
   expect(words("日本語 猫")).toEqual(["日本", "本語", "猫"]);
   expect(words("ภาษาไทย").length).toBeGreaterThan(3);
   expect(words("한국어 검색")).toEqual(["한국", "국어", "검색"]);
 });
 
-test("accents of Latin words do not matter, those of other scripts do", () => {
+test("accents do not matter in Latin words, but do in other scripts", () => {
   expect(words("cafe\u0301 café Café")).toEqual(["cafe", "cafe", "cafe"]);
   expect(words("İstanbul IŞIK")).toEqual(["istanbul", "isik"]);
   expect(words("ёлка")).toEqual(["ёлка"]);
   expect(words("العربية")).toEqual(["العربية"]);
 });
 
-test("an apostrophe does not cut a word, and possession is dropped", () => {
+test("an apostrophe does not split a word, and a possessive ending is dropped", () => {
   expect(words("children's don't L’Oréal’s")).toEqual(["children", "dont", "loreal"]);
 });
 
-test("words that ask and words of grammar carry no meaning", () => {
+test("request words and grammatical words carry no meaning", () => {
   expect(terms("please help me make something like a running plan")).toEqual(["run", "plan"]);
   expect(terms("what is the")).toEqual([]);
 });
@@ -66,13 +66,13 @@ test("a word in double quotes and the last word are marked", () => {
   expect(tokenize("ends with a sign!").some(({ isLast }) => isLast)).toBe(false);
 });
 
-test("titles are the same when only case, width and white space differ", () => {
+test("titles are the same if only case, width, and white space differ", () => {
   expect(titleKey("  River\u00a0 Cruise\n")).toBe(titleKey("river cruise"));
   expect(titleKey("Ｒiver cruise")).toBe("river cruise");
   expect(titleKey("C++")).not.toBe(titleKey("C#"));
 });
 
-test("any text whatever becomes well-formed, non-empty tokens, the same each time", () => {
+test("any text becomes well-formed, non-empty tokens, always the same", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCodePoint, maxLength: 200 }), (text) => {
       const tokens = tokenize(text);
@@ -86,6 +86,6 @@ test("any text whatever becomes well-formed, non-empty tokens, the same each tim
   );
 });
 
-test("a lone surrogate and emoji are no words", () => {
+test("a lone surrogate and emoji are not words", () => {
   expect(words("\ud800 🎉🎉")).toEqual([]);
 });

@@ -12,7 +12,7 @@ async function setup(entries: Readonly<Record<string, Readonly<Record<string, nu
   return decodeExpansions(await decodeDataFile(encodeDataFile(encodeExpansions(table))));
 }
 
-test("a packed table gives back what went in, strongest first, weights to one part in 255", async () => {
+test("a packed table returns its content, strongest first, with weights accurate to one part in 255", async () => {
   const table = await setup({ car: { vehicl: 0.35, automobil: 0.8 }, zebra: {}, aardvark: { anteat: 0.5 } });
   expect(table.expand("car").map(({ term }) => term)).toEqual(["automobil", "vehicl"]);
   expect(table.expand("car")[0]?.weight).toBeCloseTo(0.8, 2);
@@ -21,7 +21,7 @@ test("a packed table gives back what went in, strongest first, weights to one pa
   expect(table.hasWord("zebu")).toBe(false);
 });
 
-test("regular endings are undone", async () => {
+test("regular endings are removed", async () => {
   const table = await setup({
     city: { town: 0.8 },
     leaf: {},
@@ -36,7 +36,7 @@ test("regular endings are undone", async () => {
   expect(table.expand("cities")).toEqual(table.expand("city"));
 });
 
-test("a form that is a word of its own adds its own relations, the stronger weight counts", async () => {
+test("a form that is itself a word adds its own relations, and the higher weight counts", async () => {
   const table = await setup({ meeting: { gather: 0.8 }, meet: { gather: 0.2, encount: 0.6 } });
   expect(table.expand("meeting").map(({ term, weight }) => [term, Math.round(weight * 10) / 10])).toEqual([
     ["gather", 0.8],
@@ -44,7 +44,7 @@ test("a form that is a word of its own adds its own relations, the stronger weig
   ]);
 });
 
-test("the shipped table knows the language: synonyms, and that an English word is one", async () => {
+test("the shipped table knows English synonyms, and which words are English", async () => {
   const table = await loadExpansions();
   expect(table.expand("doctor").map(({ term }) => term)).toContain("physician");
   expect(table.expand("cars").map(({ term }) => term)).toContain("automobil");

@@ -14,35 +14,35 @@ const effort = (left = 1_000_000) => ({ slice: createTimeSlice(), left });
 const corrected = async (word: string, vocabulary: Vocabulary, within = effort()) =>
   (await correctWord(word, vocabulary, within)).map((found) => found.word);
 
-test("a misspelt word becomes what is spelt alike: a letter more, less, other or exchanged", async () => {
+test("a misspelled word becomes similar words, with an extra, missing, changed, or swapped letter", async () => {
   const vocabulary = setup({ recipe: [40, 20], resume: [30, 10], poetry: [9, 3] });
   for (const typo of ["recipee", "recpe", "rezipe", "reicpe"])
     expect((await corrected(typo, vocabulary))[0]).toBe("recipe");
 });
 
-test("two edits are allowed from seven letters on, one below", async () => {
+test("two edits are allowed from seven letters on, and one below that", async () => {
   const vocabulary = setup({ generator: [9, 9], poem: [9, 9] });
   expect(await corrected("ganarator", vocabulary)).toEqual(["generator"]);
   expect(await corrected("paim", vocabulary)).toEqual([]);
 });
 
-test("an unfinished word becomes what it begins", async () => {
+test("an unfinished word becomes the words that it starts", async () => {
   expect(await corrected("nutri", setup({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
 });
 
-test("the more frequent of two equal corrections is the better one, and the other keeps a part of its weight", async () => {
+test("the more frequent of two equal corrections ranks first, and the other keeps part of its weight", async () => {
   const found = await correctWord("storz", setup({ story: [20, 5], store: [3, 1] }), effort());
   expect(found.map(({ word }) => word)).toEqual(["story", "store"]);
   expect(found[0]?.weight).toBe(1);
   expect(found[1]?.weight).toBeLessThan(1);
 });
 
-test("numbers, one or two letters and very long words are left alone", async () => {
+test("numbers, one or two letters, and very long words are left alone", async () => {
   const vocabulary = setup({ "20245": [9, 9], abc: [9, 9], ["x".repeat(40)]: [9, 9] });
   for (const word of ["2024", "ab", "x".repeat(41)]) expect(await corrected(word, vocabulary)).toEqual([]);
 });
 
-test("a word that was taken out is never offered again", async () => {
+test("a removed word is never suggested again", async () => {
   const vocabulary = setup({ secretword: [1, 1] });
   vocabulary.set("secretword", 0, 0);
   expect(await corrected("secretwrd", vocabulary)).toEqual([]);
@@ -50,7 +50,7 @@ test("a word that was taken out is never offered again", async () => {
   expect(vocabulary.size).toBe(0);
 });
 
-test("what was found is found again without comparing, and not after a publication", async () => {
+test("results are cached until something is published", async () => {
   const vocabulary = setup({ recipe: [40, 20] });
   const similarTo = vi.spyOn(vocabulary, "similarTo");
   for (let i = 0; i < 3; i += 1) expect(await corrected("recpe", vocabulary)).toEqual(["recipe"]);
@@ -60,7 +60,7 @@ test("what was found is found again without comparing, and not after a publicati
   expect(await corrected("recpe", vocabulary)).toEqual(["recpes"]);
 });
 
-test("a query is corrected until its effort is spent, which the size of the vocabulary decides, the same each time", async () => {
+test("a query is corrected until its effort is spent, which depends on the size of the vocabulary and is always the same", async () => {
   const few = setup({ recipe: [40, 20], poetry: [9, 3] });
   const many = setup({
     ...Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`poe${String(i).padStart(3, "0")}`, [1, 0] as const])),
@@ -77,7 +77,7 @@ test("a query is corrected until its effort is spent, which the size of the voca
   }
 });
 
-test("other work of the process runs while one word is compared with many", async () => {
+test("other work runs while one word is compared with many", async () => {
   const words = Array.from({ length: 200 }, (_, i) => `train${String.fromCodePoint(97 + (i % 26))}${i}`);
   const vocabulary = setup(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
   let yields = 0;
@@ -86,7 +86,7 @@ test("other work of the process runs while one word is compared with many", asyn
   expect(yields).toBeGreaterThan(2);
 });
 
-test("the last word is completed from titles only, most frequent first, eight at most", () => {
+test("the last word is completed from titles only, most frequent first, with at most eight words", () => {
   const many = Object.fromEntries(
     Array.from({ length: 12 }, (_, i) => [`train${"abcdefghijkl"[i]}`, [20, i + 1] as const]),
   );
@@ -98,7 +98,7 @@ test("the last word is completed from titles only, most frequent first, eight at
   expect(completions).not.toContain("trainee");
 });
 
-/** The textbook form, without limits. */
+/** The textbook definition, without limits. */
 function distanceByDefinition(a: string, b: string): number {
   const d = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (_c, j) => (i === 0 ? j : j === 0 ? i : 0)),
@@ -115,7 +115,7 @@ function distanceByDefinition(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-test("the distance that gives up early agrees with the definition up to its limit", () => {
+test("the distance that stops early agrees with the definition up to its limit", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 9 });
   fc.assert(
     fc.property(word, word, (a, b) => {
@@ -127,7 +127,7 @@ test("the distance that gives up early agrees with the definition up to its limi
   );
 });
 
-test("the letter filter never hides a word within the edits asked for", () => {
+test("the letter filter never hides a word within the requested edits", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", "ж"), minLength: 3, maxLength: 9 });
   fc.assert(
     fc.property(word, word, (a, b) => {

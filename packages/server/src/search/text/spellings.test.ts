@@ -16,17 +16,17 @@ test.each([
   ["counsellor", "counselor"],
   ["defence", "defense"],
   ["programme", "program"],
-])("%s and %s are one word, whichever of them is asked for", (british, american) => {
+])("%s and %s are one word, whichever one is searched", (british, american) => {
   expect(otherSpellings(british)).toContain(american);
   expect(otherSpellings(american)).toContain(british);
 });
 
-test("letters that a keyboard lacks are written as two", () => {
+test("letters that a keyboard lacks may be written as two", () => {
   expect(otherSpellings("fuessen")).toContain("fussen");
   expect(otherSpellings("paediatric")).toContain("pediatric");
 });
 
-test("short words and words of other scripts have one spelling", () => {
+test("short words and words in other scripts have one spelling", () => {
   for (const word of ["hour", "tier", "film", "москва", "c++"]) expect(otherSpellings(word)).toEqual([]);
 });
 
@@ -36,18 +36,18 @@ function setup(words: Readonly<Record<string, number>>): Vocabulary {
   return vocabulary;
 }
 
-test("two words written as one are told apart, by the more usual of several ways", () => {
+test("two words written as one are split, by the more common of several ways", () => {
   expect(splitWord("weatherchart", setup({ weather: 5, chart: 5 }))).toEqual(["weather", "chart"]);
   expect(splitWord("superbowl", setup({ super: 9, bowl: 9, superb: 3, owl: 3 }))).toEqual(["super", "bowl"]);
 });
 
-test("a word is not cut where a part is short, rare or in no title", () => {
+test("a word is not split if a part is short, rare, or in no title", () => {
   expect(splitWord("toolbox", setup({ tool: 9, box: 1 }))).toBeNull();
   expect(splitWord("carpet", setup({ ca: 9, rpet: 9 }))).toBeNull();
   expect(splitWord("carpet", setup({ car: 9 }))).toBeNull();
 });
 
-test("a number between two letters stands for so many letters", () => {
+test("a number between two letters stands for that many letters", () => {
   const vocabulary = setup({ kubernetes: 3, kilometers: 9, localization: 2, kindnesses: 4 });
   expect(spellOut("l10n", vocabulary)).toBe("localization");
   expect(spellOut("k8s", setup({ kubernetes: 3, kindnesses: 1 }))).toBe("kubernetes");

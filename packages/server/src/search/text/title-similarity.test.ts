@@ -3,10 +3,10 @@ import { findLiterally, scoreTitles } from "./title-similarity.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 
 const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, promptId: "", title, len: 1 }));
-/** Other work's turn comes after each look. */
+/** Other work runs after each check. */
 const impatient = { ...createTimeSlice(), isOver: () => true };
 
-test("the titles of c++ and c# are not alike", async () => {
+test("titles with c++ and c# are not similar", async () => {
   const { titles } = await scoreTitles(
     { forms: ["c++"] },
     documents("C# tutor", "C++ tutor", "Choir leader"),
@@ -15,7 +15,7 @@ test("the titles of c++ and c# are not alike", async () => {
   expect([...titles.keys()]).toEqual([1]);
 });
 
-test("a query of few letters is no reason to show a title that is alike", async () => {
+test("for a query with few letters, a similar title is not enough to show a prompt", async () => {
   for (const [query, isTelling] of [
     ["c++", false],
     ["gpt", false],
@@ -29,14 +29,14 @@ test("a query of few letters is no reason to show a title that is alike", async 
   }
 });
 
-test("other work of the process has its turn between two titles", async () => {
+test("other work runs between two titles", async () => {
   let yields = 0;
   const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
   await scoreTitles({ forms: ["river"] }, documents("River", "Cruise", "Slow river"), counted);
   expect(yields).toBe(3);
 });
 
-test("a title that is set again while they are read is found once", async () => {
+test("a title that is set again while titles are read is found once", async () => {
   const titles = new Map(Array.from({ length: 100 }, (_, i) => [`what if ${i}`, new Set([i])]));
   const found = findLiterally("what", titles, impatient);
   const again = titles.get("what if 3") ?? new Set();
@@ -45,7 +45,7 @@ test("a title that is set again while they are read is found once", async () => 
   expect((await found).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
 });
 
-test("of more titles than are ranked the shortest are taken, wherever they stand", async () => {
+test("of more titles than can be ranked, the shortest are chosen, in any position", async () => {
   const titles = new Map(Array.from({ length: 900 }, (_, i) => [`what ${"x".repeat(900 - i)}`, new Set([i])]));
   titles.set("what all of them have", new Set(Array.from({ length: 300_000 }, (_, i) => 1_000 + i)));
   const found = await findLiterally("what", titles, createTimeSlice());

@@ -44,31 +44,31 @@ test.each([
   expect(translate(query)).toBeNull();
 });
 
-test("a small word with an accent is not the English word without it", () => {
+test("a stop word with an accent is not the English word without it", () => {
   expect(english("Logo für Anfänger")).toBe("logo for beginner");
   expect(translate("fur")).toBeNull();
   expect(translate("für")).toBeNull(); // nothing else is asked for
 });
 
-test("what was written is looked for as well, less where it means another thing in English", () => {
+test("the original word is searched too, with less weight if it means something else in English", () => {
   expect(translate("Rezept mit Käse")?.others.get("recipe")).toEqual([{ word: "rezept", weight: 1 }]);
   expect(translate("cadeau de Noël")?.others.get("christmas")).toEqual([{ word: "noel", weight: 0.3 }]);
 });
 
-test("a word of two meanings is looked for in both, the first counts most", () => {
+test("a word with two meanings is searched for both, and the first counts most", () => {
   const { text, others } = translate("eine lange Geschichte") ?? {};
   expect(text).toBe("long story");
   expect(others?.get("story")).toContainEqual({ word: "history", weight: 0.6 });
 });
 
-test("two words of one meaning are both looked for as they were written", () => {
+test("two words with one meaning are both searched as written", () => {
   expect(translate("Auto und Wagen für Kinder")?.others.get("car")).toEqual([
     { word: "auto", weight: 1 },
     { word: "wagen", weight: 1 },
   ]);
 });
 
-test("the words of the list's comments are not taken for English", () => {
+test("words in the list's comments are not used as English words", () => {
   const tiny = createTranslator("# Geschenk means gift\ngift|Geschenk|cadeau|regalo|presente|regalo");
   const known = { isEnglish: () => false, isTitled: () => false };
   expect(tiny.translate("Geschenk", known)?.text).toBe("gift");
@@ -78,12 +78,12 @@ test("a word that is not in the list is neither corrected nor expanded as if it 
   expect(english("Rezept mit Topinambur")).toBe('recipe with "topinambur"');
 });
 
-test("in a catalogue that has all the words in titles they stay as they are written", () => {
+test("words that the catalogue's titles all have stay as written", () => {
   expect(english("Rezept für Kuchen", ["rezept", "kuchen"])).toBe("rezept for kuchen");
   expect(english("Rezept für Kuchen", ["rezept"])).toBe("recipe for cake dessert");
 });
 
-test("words in quotes are taken as they are written", () => {
+test("quoted words are used as written", () => {
   expect(translate('"Rezept" für Kuchen')).toBeNull();
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countInner, SIGNED_WORD, similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "./trigram.ts";
 
-/** Made by pg_trgm of PostgreSQL 15.18: query, text, word_similarity, similarity. */
+/** From pg_trgm in PostgreSQL 15.18: query, text, word_similarity, similarity. */
 const REFERENCE: readonly (readonly [string, string, number, number])[] = [
   ["word", "two words", 0.8, 0.36363637],
   ["gardn", "Gardening Almanac", 0.6666667, 0.2],
@@ -19,19 +19,19 @@ const REFERENCE: readonly (readonly [string, string, number, number])[] = [
   ["cruise river", "River Cruise", 1, 1],
 ];
 
-test.each(REFERENCE)("%j in %j is as alike as pg_trgm says", (query, text, near, same) => {
+test.each(REFERENCE)("%j and %j have the similarity that pg_trgm computes", (query, text, near, same) => {
   const [a, b] = [wantedTrigrams(query), trigramsOf(text)];
   expect(wordSimilarity(a, b)).toBeCloseTo(near, 6);
   expect(similarity(a, b)).toBeCloseTo(same, 6);
 });
 
-test("a text without letters is like nothing, also not like itself", () => {
+test("a text without letters is similar to nothing, not even to itself", () => {
   const empty = wantedTrigrams("%_\\");
   expect(similarity(empty, empty)).toBe(0);
   expect(wordSimilarity(empty, trigramsOf("word"))).toBe(0);
 });
 
-test("where signs are kept c, c++ and c# are three words, and texts without such signs are as alike as ever", () => {
+test("with signs kept, c, c++, and c# are three words, and the similarity of texts without such signs is unchanged", () => {
   const near = (query: string, text: string) =>
     wordSimilarity(wantedTrigrams(query, SIGNED_WORD), trigramsOf(text, SIGNED_WORD));
   expect(near("c++", "modern c++ tutor")).toBe(1);
@@ -44,6 +44,6 @@ test("where signs are kept c, c++ and c# are three words, and texts without such
   }
 });
 
-test("what tells a word from others that begin alike is counted without its first and last letters", () => {
+test("the trigrams that distinguish a word from others with the same beginning or end are counted without spaces", () => {
   expect(["c", "c++", "cat", "query", "a bc def"].map((text) => countInner(trigramsOf(text)))).toEqual([0, 0, 1, 3, 1]);
 });

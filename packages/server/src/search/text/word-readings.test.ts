@@ -10,7 +10,7 @@ beforeAll(async () => {
   table = await loadExpansions();
 });
 
-/** How a one-word query is read in a catalogue of these words, each with its number of titles. */
+/** Reads a one-word query in a catalogue with these words, each with its number of titles. */
 async function read(query: string, words: Readonly<Record<string, number>>) {
   const vocabulary = new Vocabulary();
   for (const [word, titles] of Object.entries(words)) vocabulary.set(word, Math.max(1, titles), titles);
@@ -26,11 +26,11 @@ async function read(query: string, words: Readonly<Record<string, number>>) {
   return { ...reading, others: reading.others.map(({ word }) => word) };
 }
 
-test("a word of the catalogue is meant as it is written", async () => {
+test("a word in the catalogue is read as written", async () => {
   expect(await read("poetry ", { poetry: 4, pottery: 9 })).toMatchObject({ word: "poetry", certainty: 1, others: [] });
 });
 
-test("the other spelling of English is as sure as the word itself", async () => {
+test("the other English spelling is as certain as the word itself", async () => {
   expect(await read("optimiser.", { optimizer: 3 })).toMatchObject({ word: "optimizer", certainty: 1 });
   expect(await read("colouring!", { coloring: 3, colouring: 1 })).toMatchObject({
     word: "colouring",
@@ -38,7 +38,7 @@ test("the other spelling of English is as sure as the word itself", async () => 
   });
 });
 
-test("a guess is less sure the more words it may be", async () => {
+test("a guess is less certain the more words it may be", async () => {
   const one = await read("storz!", { story: 9 });
   const two = await read("storz!", { story: 9, store: 9 });
   expect(one.word).toBe("story");
@@ -46,7 +46,7 @@ test("a guess is less sure the more words it may be", async () => {
   expect(two.certainty).toBeLessThan(one.certainty);
 });
 
-test("a real word that nobody published stays, and what it nearly is counts as a second reading", async () => {
+test("a real word that no prompt has stays, and a similar word counts as a second reading", async () => {
   expect(await read("calender!", { calendar: 3 })).toMatchObject({
     word: "calender",
     certainty: 1,
@@ -54,22 +54,22 @@ test("a real word that nobody published stays, and what it nearly is counts as a
   });
 });
 
-test("a word that one document misspelt does not hide the one that many have", async () => {
+test("a misspelled word in one document does not hide the word that many have", async () => {
   expect((await read("accoutant!", { accoutant: 0, accountant: 20 })).others).toEqual(["accountant"]);
   expect((await read("accoutant!", { accoutant: 2, accountant: 20 })).others).toEqual([]);
 });
 
-test("the last word may be unfinished, unless it is a whole word about as usual as what it begins", async () => {
+test("the last word may be unfinished, unless it is a whole word about as common as its completions", async () => {
   expect(await read("dash", { dashboard: 9 })).toMatchObject({ others: ["dashboard"] });
   expect(await read("graph", { graph: 5, graphic: 9 })).toMatchObject({ certainty: 1, others: [] });
   expect((await read("dash ,", { dashboard: 9 })).others).toEqual([]);
 });
 
-test("a word in double quotes is nothing but itself", async () => {
+test("a word in double quotes is only itself", async () => {
   expect(await read('"recpe"', { recipe: 9 })).toMatchObject({ word: "recpe", certainty: 1, others: [] });
 });
 
-test("a character of a script without spaces stands for its most usual pairs, the same each time", async () => {
+test("a character of a script without spaces stands for its most common pairs, always the same", async () => {
   const pairs = Array.from({ length: 4_000 }, (_, i) => `的${String.fromCodePoint(0x4e00 + i)}`);
   const countOf = (term: string) => pairs.indexOf(term) % 100;
   const [token] = contentTokens("的");
