@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintApiKey, mintToken } from "./api-keys.ts";
 
-/** Thirty characters that are as good as any. */
+/** Thirty arbitrary characters. */
 const ZEROS = `pd_${"0".repeat(30)}`;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 function checked(text: string): string {
@@ -20,7 +20,7 @@ describe("a key", () => {
       expect(hasKeyForm(key)).toBe(true);
     }
     expect(new Set(keys).size).toBe(200);
-    // Each of the 62 characters comes up among 6,000 with all but certainty (missing one: 62 x (61/62)^6000 < 1e-40).
+    // Each of the 62 characters almost certainly occurs among 6,000 (missing one: 62 x (61/62)^6000 < 1e-40).
     expect(new Set(keys.flatMap((key) => key.slice(3, 33).split(""))).size).toBe(62);
   });
 

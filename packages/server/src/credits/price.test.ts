@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isDecimal, nanoCredits, parseCredits, scaleRate, wholeCredits, type PriceRates } from "./price.ts";
 
-/** An exact fraction, written apart from the code under test: prices as numerator over denominator, summed and rounded. */
+/** An exact fraction, independent of the code under test: prices as numerator over denominator, summed and rounded. */
 interface Fraction {
   readonly top: bigint;
   readonly bottom: bigint;

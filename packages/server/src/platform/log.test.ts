@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { createFailureLog, createLog, describeError, readableStream } from "./log.ts";
 
-/** Shaped as the driver's: its members hold values of rows. */
+/** Like the driver's error: its members contain row values. */
 function databaseError(): Error {
   const cause = Object.assign(new Error("the socket said no"), { bytes: "SECRET" });
   return Object.assign(new Error("duplicate key value", { cause }), {
@@ -55,7 +55,7 @@ test("a repeated failure is one line when it starts and one when it is over, and
   expect(lines).toEqual(["40 it fails", "20 it fails", "20 it fails", "30 it works again", "40 it fails"]);
 });
 
-/** Runs a script with a log in a process of its own. */
+/** Runs a script with a log in a separate process. */
 async function runWithLog(script: string): Promise<{ stdout: string; stderr: string }> {
   const code = `import { createLog } from ${JSON.stringify(join(import.meta.dirname, "log.ts"))};\n${script}`;
   const child = spawn(process.execPath, ["--conditions=promptd-source", "--input-type=module", "-e", code]);

@@ -32,7 +32,7 @@ function counting(name: string, run: () => void = () => {}): Tick & { count: num
   return tick;
 }
 
-/** Registers the ticks without waiting for the timer that looks once a second. */
+/** Registers the ticks without waiting for the timer that polls once a second. */
 async function register(target: Database, ticks: readonly Tick[]): Promise<void> {
   const started = await startTicks(target, ticks, log);
   await started.stop();
@@ -49,7 +49,7 @@ describe("periodic work", () => {
     expect(tick.count).toBe(1);
     await poll();
     expect(tick.count).toBe(1);
-    await makeDue(); // three turns were missed: they are one
+    await makeDue(); // three missed intervals cause only one run
     await poll();
     await poll();
     expect(tick.count).toBe(2);
@@ -154,7 +154,7 @@ describe("periodic work", () => {
   test("runs again after the database's clock has stepped back", async () => {
     const tick = counting("work");
     await register(db, [tick]);
-    await db.query("update cron_ticks set next_at = promptd_now() + interval '1 year'"); // by a clock that was ahead
+    await db.query("update cron_ticks set next_at = promptd_now() + interval '1 year'"); // set by a clock that was ahead
     await runDueTicks(db, [tick], log);
     await runDueTicks(db, [tick], log);
     expect(tick.count).toBe(1);

@@ -8,13 +8,13 @@ interface Stopping {
   readonly child: ChildProcess;
   readonly exit: Promise<unknown[]>;
   readonly nextLine: () => Promise<string>;
-  /** `go` lets what `drain` waits for happen; `later` moves the clock of the process by two seconds. */
+  /** `go` releases what `drain` waits for; `later` advances the clock of the process by two seconds. */
   readonly write: (word: "go" | "later") => void;
 }
 
 /**
- * A process that stops as `drain` says, with a clock that stands still. It tells on stdout when it is ready, when it
- * begins to stop, which signals it got and that it understood a word.
+ * A process that stops as `drain` says, with a clock that stands still. It prints when it is ready, when it starts to
+ * stop, which signals it received, and that it understood a word.
  */
 async function start(drain: string): Promise<Stopping> {
   const path = (file: string) => JSON.stringify(join(import.meta.dirname, file));
@@ -43,7 +43,7 @@ async function start(drain: string): Promise<Stopping> {
 const DRAIN_UNTIL_GO = 'await go.promise; console.log("drained");';
 
 test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-  "%s lets the work end, then the process ends with exit code 0",
+  "%s lets the work finish, then the process exits with code 0",
   async (signal) => {
     const { child, exit, nextLine, write } = await start(DRAIN_UNTIL_GO);
     child.kill(signal);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compareVersions } from "./version.ts";
 
-/** The example of https://semver.org, 11, with releases around it; no version is older than any. */
+/** The example from https://semver.org, 11, with releases around it; a missing version is older than any. */
 const ASCENDING = [
   "",
   "0.1.0",

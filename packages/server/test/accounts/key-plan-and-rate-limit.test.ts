@@ -1,4 +1,4 @@
-/** What admission to /v1 answers each key: form, revocation, rate and plan, on a stopped database clock. */
+/** What admission to /v1 answers for each key: form, revocation, rate, and plan, on a stopped database clock. */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -73,17 +73,17 @@ describe("without a well-formed key, the answer says what is wrong and nothing i
   const key = mintApiKey();
   test.each([
     ["no header", [], MISSING],
-    ["an empty one", [""], MISSING],
-    ["one of blanks", ["  "], MISSING],
+    ["an empty header", [""], MISSING],
+    ["a blank header", ["  "], MISSING],
     ["another scheme", [`Basic ${key}`], FORM],
     ["a word before the scheme", [`x Bearer ${key}`], FORM],
-    ["a scheme that only ends so", [`xBearer ${key}`], FORM],
+    ["a scheme that only ends in Bearer", [`xBearer ${key}`], FORM],
     ["no blank after the scheme", [`Bearer${key}`], FORM],
     ["two words after it", [`Bearer ${key} ${key}`], FORM],
     ["nothing after it", ["Bearer "], FORM],
     ["256 characters", [`Bearer ${"a".repeat(249)}`], INVALID],
     ["257 characters", [`Bearer ${"a".repeat(250)}`], LONG],
-    ["a slip in the key", [`Bearer ${key.slice(0, -1)}`], INVALID],
+    ["a typo in the key", [`Bearer ${key.slice(0, -1)}`], INVALID],
     ["a management token", [`Bearer ${mintToken()}`], TOKEN],
     ["a key that does not exist", [`Bearer ${key}`], INVALID],
     [
@@ -204,7 +204,7 @@ describe("over the limit", () => {
   });
 
   test.each(["account", "key"] as const)(
-    "no more requests of one %s wait at once than a second admits; a flood is refused at once, another's request waits",
+    "at most one second's worth of requests of one %s wait, the rest of a flood is refused at once, and other requests can wait",
     async (scope) => {
       const released = Promise.withResolvers<void>();
       let waiting = 0;
@@ -227,7 +227,7 @@ describe("over the limit", () => {
       released.resolve();
       expect((await Promise.all(flood)).filter((answer) => "accountId" in answer)).toHaveLength(5);
       expect(await late).toMatchObject({ remaining: 4 });
-      await fill(control, apiKey); // those that waited have ended: the next ones may wait
+      await fill(control, apiKey); // earlier waits are over, so the next requests may wait
       await stopClock(engine.db, NOW_US + 1_900_000);
       await request(control, header);
       expect(waiting).toBe(8);
@@ -304,7 +304,10 @@ describe("a plan", () => {
   });
 });
 
-/** The database, and how many keys each statement of admission asked for; all wait for `released`, and fail when `broken`. */
+/**
+ * The database, and how many keys each admission statement asked for. All statements wait for `released`, and fail if
+ * `broken`.
+ */
 function watched(released: Promise<void> = Promise.resolve()) {
   const seen = { statements: [] as number[], broken: false };
   const named: Database["named"] = async (name, text, values) => {

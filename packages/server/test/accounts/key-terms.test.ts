@@ -1,4 +1,4 @@
-/** What an API key may do and until when, over HTTP: the next request to any process knows it. */
+/** What an API key may do and until when, over HTTP: changes apply to the next request to any process. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey, getApiKeyByName, revokeApiKey, rollApiKey, updateApiKey } from "../../src/accounts/index.ts";
 import { isoTime, systemClock } from "../../src/platform/clock.ts";
@@ -39,7 +39,7 @@ describe("a key that has expired", () => {
 });
 
 test("an expired key becomes valid again only while the account has fewer than 20 others", async () => {
-  const { accountId } = await server.createCaller(); // with a key of its own
+  const { accountId } = await server.createCaller(); // with its own key
   const { keyId } = await server.createKey(accountId, { expiresAt: isoTime(Date.now() - 1_000) });
   const renew = () => updateApiKey(server.app.db, { accountId, keyId }, { expiresAt: null });
   const more = [];

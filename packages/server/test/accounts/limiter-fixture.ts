@@ -4,7 +4,7 @@ import type { Engine } from "../runs/engine-fixture.ts";
 
 const WINDOW_US = 1_000_000;
 
-/** Notes every admission with its time and with the start of its statement. */
+/** Records every admission with its time and the start of its statement. */
 export async function noteAdmissions(engine: Engine): Promise<void> {
   await engine.db.query(`
     create table admissions (scope_id uuid not null, us bigint not null, statement_at timestamptz not null);
@@ -34,7 +34,7 @@ export async function admissionsOf(engine: Engine, accountId: string): Promise<n
   return rows.map((row) => row.us);
 }
 
-/** The most admissions of any window (t - 1 s, t]. */
+/** Returns the most admissions in any window (t - 1 s, t]. */
 export function worstWindow(times: readonly number[]): number {
   return Math.max(0, ...times.map((end) => times.filter((time) => time > end - WINDOW_US && time <= end).length));
 }

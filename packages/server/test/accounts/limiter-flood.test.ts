@@ -1,4 +1,4 @@
-/** The limiter and a revocation, in floods of four processes; judged by the database's own times. */
+/** The limiter and a revocation during floods by four processes, judged by the database's own times. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.close());
 
-/** Processes flood while `meanwhile` lasts, and each of them until it has been refused as the order says. */
+/** Floods from several processes while `meanwhile` runs, and from each until it has been refused as ordered. */
 async function floodFromProcesses(
   processes: number,
   order: Omit<FloodOrder, "databaseUrl">,
@@ -45,7 +45,7 @@ async function floodFromProcesses(
 describe("in a flood of four processes", () => {
   test("at most five requests are admitted in any second, with eight floods each over twenty keys", async () => {
     const { accountId, apiKeys } = await createKeys(engine, 20);
-    // Three windows are full: what is allowed is given, a flood loses nothing by flooding.
+    // Three windows are full: what is allowed is granted, and flooding costs nothing.
     const reports = await floodFromProcesses(4, { apiKeys, floods: 8, untilRefusedWith: 429 }, () =>
       until(async () => (await admissionsOf(engine, accountId)).length >= 15),
     );

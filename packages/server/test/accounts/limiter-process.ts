@@ -1,4 +1,4 @@
-/** A process of its own that floods admission of one installation, for limiter.test.ts. */
+/** A separate process that floods the admission of one installation, for limiter.test.ts. */
 import { createAdmissionControl } from "../../src/accounts/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
@@ -8,7 +8,7 @@ export interface FloodOrder {
   readonly databaseUrl: string;
   readonly apiKeys: readonly string[];
   readonly floods: number;
-  /** It floods until it is asked to stop and has been refused with this status. */
+  /** Floods until it is asked to stop and has been refused with this status. */
   readonly untilRefusedWith: 401 | 429;
 }
 export interface FloodReport {

@@ -1,4 +1,4 @@
-/** The limiter's two functions, value for value, on a stopped clock: the borders that no flood meets. */
+/** The limiter's two functions, value by value, on a stopped clock: the edge cases that no flood reaches. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { revokeApiKey } from "../../src/accounts/index.ts";
@@ -18,9 +18,9 @@ const at = (...offsets: number[]) => offsets.map((us) => NOW + us);
 describe("a ring", () => {
   interface Ring {
     readonly times: readonly number[];
-    /** Of each time. */
+    /** For each time. */
     readonly counts: readonly number[];
-    /** All of them; null: a row of an earlier promptd. */
+    /** The sum of the counts; null: a row of an earlier promptd. */
     readonly used: number | null;
   }
   const ringOf = (times: readonly number[], counts: readonly number[] = times.map(() => 1)): Ring => ({
@@ -40,15 +40,15 @@ describe("a ring", () => {
   test.each([
     ["admits into an empty one", ringOf([]), 1, { ...ringOf(at(0)), admitted: 1 }],
     ["admits as many as the limit", ringOf([]), 7, { ...ringOf(at(0), [5]), admitted: 5 }],
-    ["admits none when none is wanted", ringOf(at(-10)), 0, { ...ringOf(at(-10)), admitted: 0 }],
+    ["admits none if none are wanted", ringOf(at(-10)), 0, { ...ringOf(at(-10)), admitted: 0 }],
     [
-      "forgets what is a second old",
+      "drops times that are a second old",
       ringOf(at(-1_000_000, -999_999), [4, 1]),
       1,
       { ...ringOf(at(-999_999, 0)), admitted: 1 },
     ],
     [
-      "gives the room that is left",
+      "grants the room that is left",
       ringOf(at(-4, -3), [2, 2]),
       3,
       { ...ringOf(at(-4, -3, 0), [2, 2, 1]), admitted: 1 },
@@ -60,20 +60,20 @@ describe("a ring", () => {
       { ...ringOf(at(-999_999, -4, -3), [1, 2, 2]), admitted: 0 },
     ],
     [
-      "counts with its last time where the clock stepped back a little",
+      "counts under its last time if the clock stepped back a little",
       ringOf(at(-900_000, 5, 7), [1, 2, 1]),
       1,
       { ...ringOf(at(-900_000, 5, 7), [1, 2, 2]), admitted: 1 },
     ],
     ["counts requests of one moment together", ringOf(at(0), [2]), 1, { ...ringOf(at(0), [3]), admitted: 1 }],
     [
-      "begins anew where an earlier promptd wrote no total",
+      "starts over if an earlier promptd wrote no total",
       { ...ringOf(at(-2, -1), []), used: null },
       4,
       { ...ringOf(at(0), [4]), admitted: 4 },
     ],
     [
-      "mends its total once it is empty, whatever an earlier promptd left in it",
+      "repairs its total once it is empty, whatever an earlier promptd left in it",
       { ...ringOf(at(-1_000_000), [2]), used: 7 },
       1,
       { ...ringOf(at(0)), admitted: 1 },

@@ -56,8 +56,8 @@ describe("the limiter", () => {
     expect(answers.filter((answer) => answer === "admitted")).toHaveLength(50);
   });
 
-  // Seeds, so that a failure can be repeated. 40 ms each way are a busy machine's, 80 ms those of one with several
-  // times more work than processors.
+  // Seeds, so that a failure can be repeated. 40 ms each way is the jitter of a busy machine, 80 ms that of a machine
+  // with several times more work than processors.
   test.each([
     [40, 1],
     [40, 2],
@@ -65,7 +65,7 @@ describe("the limiter", () => {
     [80, 1],
     [80, 2],
   ])(
-    "admits at least 99 % of a caller's five a second, whose timers jitter by %i ms each way (seed %i)",
+    "admits at least 99 % of the requests of a caller that sends five per second with %i ms of jitter each way (seed %i)",
     { timeout: 120_000 },
     async (ms, seed) => {
       const jitterUs = fc.sample(fc.integer({ min: ms * -1_000, max: ms * 1_000 }), { seed, numRuns: 300 });
@@ -75,7 +75,7 @@ describe("the limiter", () => {
     },
   );
 
-  /** Calls every 200 ms, each off by its jitter, on a clock that only the calls and their waits move. */
+  /** Calls every 200 ms, each shifted by its jitter, on a clock that only the calls and their waits advance. */
   async function callSteadily(count: number, jitterUs: (i: number) => number) {
     const { accountId, apiKeys } = await createKeys(engine, 1);
     const startUs = 1_000_000_000_000_000;

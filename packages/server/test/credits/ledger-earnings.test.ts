@@ -1,4 +1,4 @@
-/** What authors earn, row for row: booked by the capture, collected into credits, each hundredth once. */
+/** What authors earn, row by row: booked by the capture and collected into credits, each hundredth once. */
 import { describe, expect, test } from "vitest";
 import { adjustCredits, availableCredits, collectEarnings } from "../../src/credits/index.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
@@ -17,14 +17,14 @@ const faults = async (of: string): Promise<string[]> => {
   );
   return rows.map((row) => row.fault);
 };
-/** [run, hundredths, collected] of each booking for an author, in the order of the runs. */
+/** [run, hundredths, collected] of each booking for an author, in run order. */
 const bookingsOf = async (author: string): Promise<unknown[]> =>
   rig.engine.db.query(
     "select hundredths, collected_at is not null as collected from credit_earnings where author_id = $1 order by run_id",
     [author],
   );
 
-/** A run of the test's account that has ended, whose prompt is the author's. */
+/** A finished run of the test's account, whose prompt is the author's. */
 async function runFor(author: string, sharePercent: number, credits: number, held = 10): Promise<string> {
   const runId = rig.engine.newId();
   await value(`credit_hold_for('${rig.account}', '${runId}', ${held}, null, null, '${author}', ${sharePercent})`);
@@ -97,7 +97,7 @@ describe("collecting", () => {
       2,
     ]);
     expect([(await journalOf(other)).length, await balanceOf(other), await available(other)]).toEqual([1, [3, 0], 3]);
-    await runFor(author, 69, 1); // exactly one credit with the rest of 31
+    await runFor(author, 69, 1); // exactly one credit with the remainder of 31
     await runFor(other, 50, 1);
     expect([await available(author), await available(other)]).toEqual([3, 4]);
     await collect();
@@ -126,7 +126,7 @@ describe("collecting", () => {
     await runFor(author, 99, 1);
     expect(await available(author)).toBe(0); // booked for an account without a balance
     await collect();
-    expect([await available(author), await journalOf(author)]).toEqual([0, []]); // a rest, and nothing is booked
+    expect([await available(author), await journalOf(author)]).toEqual([0, []]); // a remainder, and nothing is booked
     await runFor(author, 1, 1);
     expect(await available(author)).toBe(1);
   });
@@ -140,7 +140,7 @@ describe("collecting", () => {
     expect(await value(`credit_collect('${author}')`)).toBe(10_000);
     expect([await balanceOf(author), await available(author)]).toEqual([[200, 0], 200]);
     await collect();
-    expect(await journalOf(author)).toEqual([[...EARN, 200, 200, 0]]); // two hundredths are no credit
+    expect(await journalOf(author)).toEqual([[...EARN, 200, 200, 0]]); // two hundredths are not a credit
     expect(await bookingsOf(author)).not.toContainEqual({ hundredths: 2, collected: false });
   });
 

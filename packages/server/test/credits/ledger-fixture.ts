@@ -4,7 +4,7 @@ import { openEngine, stopClock, type Engine } from "../runs/engine-fixture.ts";
 
 export const NOW_US = 1_800_000_000_000_000;
 
-/** SQL for a time, in microseconds after the stopped clock's. */
+/** SQL for a time, in microseconds after the stopped clock. */
 export const at = (us: number) => `timestamptz 'epoch' + ${NOW_US + us} * interval '1 microsecond'`;
 
 export interface LedgerRig {
@@ -25,7 +25,7 @@ export function useLedger() {
   return { rig, ...ledgerOf(rig) };
 }
 
-/** The functions and tables, of the test's account unless another is named. */
+/** The functions and tables, for the test's account unless another is named. */
 function ledgerOf(rig: LedgerRig) {
   const value = async (expression: string): Promise<unknown> => {
     const [row] = await rig.engine.db.query<{ value: unknown }>(`select ${expression} as value`);
@@ -51,7 +51,7 @@ function ledgerOf(rig: LedgerRig) {
       const text = "select remaining from credit_grants where account_id = $1 order by expires_at, grant_id";
       return (await list<{ remaining: number }>(text, of)).map((row) => row.remaining);
     },
-    /** The expired credits that back each open hold, in the order of the runs. */
+    /** The expired credits that back each open hold, in run order. */
     keptOf: async (of = rig.account): Promise<number[]> => {
       const text = "select amount from credit_expired_backing where account_id = $1 order by run_id";
       return (await list<{ amount: number }>(text, of)).map((row) => row.amount);

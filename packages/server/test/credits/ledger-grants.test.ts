@@ -1,4 +1,4 @@
-/** Grants and their expiry, row for row: what is granted once, spent first, written off in time. */
+/** Grants and their expiry, row by row: what is granted once, spent first, and written off in time. */
 import { describe, expect, test } from "vitest";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { at, EXPIRE, GRANT, NOW_US, useLedger } from "./ledger-fixture.ts";

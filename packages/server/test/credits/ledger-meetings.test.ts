@@ -1,4 +1,4 @@
-/** Two transactions of the ledger that meet, one step at a time: both end, and the balances are exact. */
+/** Two concurrent ledger transactions, one step at a time: both end, and the balances are exact. */
 import { describe, expect, test } from "vitest";
 import { type Tx } from "../../src/platform/database/database.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
@@ -7,13 +7,13 @@ import { until } from "../support/promptd-process.ts";
 
 const { rig, grant, hold, settle, balanceOf, keptOf, journalOf } = useLedger();
 
-/** Runs `first` and leaves it open, lets `second` begin and wait for it, and only then commits. */
+/** Runs `first` and leaves it open, lets `second` start and wait for it, and only then commits. */
 async function meet<Result>(first: (tx: Tx) => Promise<unknown>, second: () => Promise<Result>): Promise<Result> {
   let waiting: Promise<Result> | null = null;
   await rig.engine.db.tx(async (tx) => {
     await first(tx);
     waiting = second();
-    waiting.catch(() => {}); // heard below
+    waiting.catch(() => {}); // awaited below
     await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
   });
   if (waiting === null) throw new Error("the second one never began");
@@ -64,7 +64,7 @@ describe("two transactions that meet", () => {
     const settled = await rig.engine.db.tx(async (tx) => {
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [rig.account]);
       const waiting = settle([rig.account], [run], [2]);
-      waiting.catch(() => {}); // heard below
+      waiting.catch(() => {}); // awaited below
       await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
       await tx.query("select credit_expire($1)", [rig.account]);
       return { waiting };
@@ -133,7 +133,7 @@ describe("two transactions that meet", () => {
     const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
     for (const run of runs) await hold(run, 1);
     const [locked = "", done = "", free = ""] = runs;
-    await settle([rig.account], [done], [1]); // its hold is closed, so no lock on it matters
+    await settle([rig.account], [done], [1]); // its hold is closed, so a lock on it does not matter
     const tryLock = "select id from credit_try_lock($1, $2) id order by id";
     const asked = [
       [rig.account, rig.account, rig.account, other],
@@ -149,7 +149,7 @@ describe("two transactions that meet", () => {
     });
     await db.tx(async (tx) => {
       await tx.query(tryLock, asked);
-      // Another account, and an open hold of a run that was not asked for, are not locked.
+      // Another account, and the open hold of another run, are not locked.
       await db.tx((later) =>
         later.query("select 1 from credit_accounts where account_id = $1 for update nowait", [third]),
       );
@@ -271,7 +271,7 @@ describe("adjustments and earnings that meet", () => {
     const adjusted = await rig.engine.db.tx(async (tx) => {
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [rig.account]);
       const waiting = rig.engine.db.query(`select (credit_adjust('${rig.account}', -5, 'me')).outcome`);
-      waiting.catch(() => {}); // heard below
+      waiting.catch(() => {}); // awaited below
       await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
       await tx.query("select credit_hold_for($1, $2, 6, null, null, null, null)", [rig.account, rig.engine.newId()]);
       return { waiting };

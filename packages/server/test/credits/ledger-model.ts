@@ -1,4 +1,4 @@
-/** The ledger as a sum of numbers: what the database's functions must agree with, act for act. */
+/** The ledger as plain sums, which the database's functions must match step by step. */
 import * as fc from "fast-check";
 
 const ACCOUNTS = 3;
@@ -10,10 +10,10 @@ export type Hour = 1 | 2;
 
 export type Act = { readonly account: number; readonly run: number } & (
   | { readonly kind: "grant"; readonly amount: number; readonly key: number; readonly hour: Hour | null }
-  /** `share`: what the author of its prompt earns in percent, which is the next account. */
+  /** `share`: what the author of its prompt earns, in percent; the author is the next account. */
   | { readonly kind: "hold"; readonly amount: number; readonly share: number }
   | { readonly kind: "finish"; readonly credits: number }
-  /** By an operator; 0 is refused, since every balance is what its journal says. */
+  /** By an operator; 0 is refused, because every balance matches its journal. */
   | { readonly kind: "adjust"; readonly amount: number }
   /**
    * All grants up to this hour expire; that, and what authors have earned, is written to the journal now, or by whatever
@@ -26,7 +26,7 @@ const target = { account: fc.nat(ACCOUNTS - 1), run: fc.nat(RUNS - 1) };
 const amount = fc.integer({ min: 1, max: 30 });
 const someHour = fc.constantFrom<Hour[]>(1, 2);
 
-/** Few accounts, runs and keys, so that duplicates and repeats of every kind come up by themselves. */
+/** Few accounts, runs, and keys, so that duplicates and repeats of every kind occur on their own. */
 export const ledgerActions: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
     ...target,
@@ -44,7 +44,7 @@ export const ledgerActions: fc.Arbitrary<Act> = fc.oneof(
 interface Hold {
   /** 0 once its run is final. */
   amount: number;
-  /** Part of `amount` that is of expired grants. */
+  /** The part of `amount` that comes from expired grants. */
   backing: number;
   readonly share: number;
 }
@@ -55,11 +55,11 @@ interface Account {
   readonly expiring: Map<Hour, number>;
   readonly keys: Set<number>;
   readonly holds: Map<number, Hold>;
-  /** All that it ever earned as an author, in hundredths of a credit; the whole credits of it can be spent. */
+  /** Everything it has earned as an author, in hundredths of a credit; only whole credits can be spent. */
   earned: number;
 }
 
-/** Who earns of the runs of an account. */
+/** Who earns from the runs of an account. */
 export function authorOf(account: number): number {
   return (account + 1) % ACCOUNTS;
 }
@@ -78,7 +78,7 @@ export class LedgerModel {
     return [...holds.values()].reduce((left, hold) => left - hold.amount, posted + Math.floor(earned / 100));
   }
 
-  /** @returns whether the act had an effect. */
+  /** @returns whether the step had an effect. */
   act(act: Act): boolean {
     const account = this.#at(act.account);
     switch (act.kind) {
@@ -89,7 +89,7 @@ export class LedgerModel {
         if (act.hour !== null) account.expiring.set(act.hour, (account.expiring.get(act.hour) ?? 0) + act.amount);
         return true;
       case "hold":
-        if (account.holds.has(act.run)) return true; // the same run sent again is created already
+        if (account.holds.has(act.run)) return true; // a repeated run has already been created
         if (this.available(act.account) < act.amount) return false;
         account.holds.set(act.run, { amount: act.amount, backing: 0, share: act.share });
         return true;
@@ -117,7 +117,7 @@ export class LedgerModel {
 
 const HOURS: readonly Hour[] = [1, 2];
 
-/** Expired credits back the open holds, the earliest created first; the rest is written off. */
+/** Expired credits back the open holds, oldest first; the rest is written off. */
 function expire(account: Account, hour: Hour): void {
   let left = account.expiring.get(hour) ?? 0;
   account.expiring.delete(hour);
@@ -129,7 +129,7 @@ function expire(account: Account, hour: Hour): void {
   account.posted -= left;
 }
 
-/** A run pays with the backing of its hold, then with what expires earliest; what it does not pay of the backing is written off. */
+/** A run pays with the backing of its hold, then with what expires earliest; unused backing is written off. */
 function finish(
   account: Account,
   author: Account,

@@ -1,4 +1,4 @@
-/** Adjustments and frozen accounts, row for row: what an operator may correct, and the way back of a frozen account. */
+/** Adjustments and frozen accounts, row by row: what an operator may correct, and how an account is unfrozen. */
 import { describe, expect, test } from "vitest";
 import { adjustCredits, findStanding, freezeAccount, unfreezeAccount } from "../../src/credits/index.ts";
 import type { Database } from "../../src/platform/database/database.ts";

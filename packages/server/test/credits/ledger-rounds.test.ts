@@ -1,4 +1,4 @@
-/** What is done to many accounts: expiry in batches, the audit batch by batch; and what a grant answers. */
+/** Work on many accounts: expiry in batches and the audit batch by batch; and what a grant returns. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   availableCredits,
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => engine.close());
 
-/** Accounts whose ids are 1 to `count`, each with 10 credits that end in a second. */
+/** Accounts with ids 1 to `count`, each with 10 credits that expire in a second. */
 async function createBalances(count: number): Promise<void> {
   await engine.db.query(
     `select credit_grant(lpad(to_hex(n), 32, '0')::uuid, 10, 'key ' || gen_random_uuid(), null,
@@ -59,7 +59,7 @@ async function damage(...accounts: readonly number[]): Promise<void> {
   ]);
 }
 
-/** The database's transactions, and the options that each was begun with. */
+/** The database's transactions, and the options that each was started with. */
 function recordOptions(asked: unknown[]): Database["tx"] {
   return (work, options) => {
     asked.push(options);
@@ -126,7 +126,7 @@ test("the expiry reaches every account whose credits have expired, however many,
   await expireCredits(engine.db);
   expect(await balances()).toEqual({ empty: 0, full: 1_002 });
   await stopClock(engine.db, NOW_US + 1_000_000);
-  await createBalances(1); // to the first account; it writes off what has expired, and these credits go on
+  await createBalances(1); // for the first account; it writes off what has expired, and these credits stay
   await expireCredits(engine.db);
   expect(await balances()).toEqual({ empty: 1_001, full: 1 });
 });
@@ -135,7 +135,7 @@ test("the expiry skips a locked account, and reports it", async () => {
   await createBalances(1_002);
   await stopClock(engine.db, NOW_US + 1_000_000);
   await engine.db.tx(async (tx) => {
-    await tx.query("set local idle_in_transaction_session_timeout = 0"); // a busy machine takes long for a thousand
+    await tx.query("set local idle_in_transaction_session_timeout = 0"); // a thousand take long on a busy machine
     await tx.query("select 1 from credit_accounts where account_id = $1 for update", [idOf(1)]);
     const message = "The expired credits of 1 account could not be written to the journal.";
     await expect(expireCredits(engine.db)).rejects.toThrow(message);
@@ -145,7 +145,7 @@ test("the expiry skips a locked account, and reports it", async () => {
   expect(await balances()).toEqual({ empty: 1_002, full: 0 });
 });
 
-/** The database, which answers the expiry of these accounts with an error; and whose expiry was asked for. */
+/** A database that fails to expire these accounts, and records whose expiry was requested. */
 function failing(code: string, ...accounts: readonly number[]): { readonly db: Database; readonly asked: string[] } {
   const asked: string[] = [];
   const query: Database["query"] = async (statement, values = []) => {
@@ -265,7 +265,7 @@ describe("the periodic audit", () => {
     expect(await frozen()).toEqual([first, last]);
   });
 
-  /** The database, for which these accounts are more than an audit has time for. */
+  /** A database for which these accounts are too many for one audit. */
   function slowing(isSlow: (accounts: readonly string[]) => boolean): Database {
     const tooLong = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
     const slowly = (inner: Queryable["query"]): Queryable["query"] => {

@@ -1,4 +1,4 @@
-/** What a run does to the ledger, row for row: held when it is created, captured and given back when it ends, once. */
+/** What a run does to the ledger, row by row: held when it is created, captured and released once when it ends. */
 import { describe, expect, test } from "vitest";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { CAPTURE, EXPIRE, HOLD, NOW_US, RELEASE, useLedger } from "./ledger-fixture.ts";
@@ -82,7 +82,7 @@ describe("settling", () => {
       { state: "released", captured: 0 },
       { state: "held", captured: null },
     ]);
-    await settle([rig.account, rig.account], [r1, r4], [10, 10]); // r1 is settled already
+    await settle([rig.account, rig.account], [r1, r4], [10, 10]); // r1 is already settled
     expect(await balanceOf()).toEqual([76, 0]);
   });
 
@@ -108,7 +108,7 @@ describe("settling", () => {
 });
 
 test("a run that costs one credit also takes it from the grants, even if it is the last credit of the only grant", async () => {
-  await rig.engine.db.query("delete from credit_grants"); // those of other tests
+  await rig.engine.db.query("delete from credit_grants"); // from other tests
   await grant(2, "a", 10);
   for (const left of [1, 0]) {
     const run = rig.engine.newId();
@@ -178,7 +178,7 @@ describe("settling a hold that expired credits back", () => {
     await hold(first, amount);
     await hold(second, 20);
     await stopClock(rig.engine.db, NOW_US + 1);
-    await settle([rig.account], [first], [0]); // they were its own: the other hold cannot take them over
+    await settle([rig.account], [first], [0]); // they belonged to it: the other hold cannot take them over
     expect((await journalOf()).slice(-2)).toEqual([
       [...RELEASE, amount, amount + 20, 20],
       [...EXPIRE, amount, 20, 20],

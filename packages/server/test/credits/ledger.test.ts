@@ -18,7 +18,7 @@ let engine: Engine;
 beforeAll(async () => {
   engine = await openEngine();
 });
-afterEach(() => engine.clear()); // a claim must not find what the test before it left waiting
+afterEach(() => engine.clear()); // a claim must not find runs that an earlier test left waiting
 afterAll(() => engine.close());
 
 /** Sequences too rare to be left to chance. */
@@ -67,7 +67,7 @@ describe("the ledger", () => {
     expect({ act, available }).toEqual({ act, available: model.available(act.account) });
   }
 
-  /** False for a key that was used before, whatever it was used for. */
+  /** False for a key that was already used, whatever it was used for. */
   async function grantOnce(request: Parameters<typeof grantCredits>[1]): Promise<boolean> {
     return (await grantCredits(engine.db, request)).kind === "granted";
   }
@@ -109,7 +109,7 @@ describe("the ledger", () => {
     return { accountId: accounts[authorOf(account)] ?? "", sharePercent: share };
   }
 
-  /** Late enough that no grant of a test expires by itself. */
+  /** Late enough that no grant of a test expires on its own. */
   function endOf(hour: Hour): Date {
     return new Date(Date.now() + hour * 3_600_000);
   }
@@ -123,7 +123,7 @@ describe("the ledger", () => {
     return true;
   }
 
-  /** Through the functions that every finish goes through; true: this call made it final. */
+  /** Uses the functions that every finish uses; true: this call made the run final. */
   async function settle(accountId: string, runId: string, credits: number): Promise<boolean> {
     const rows = await engine.db.query(
       `select run_settle(array[$1::uuid], array[$2::uuid], array[$3::boolean], array[$4::bigint], array['[]'::json],
@@ -312,7 +312,7 @@ describe("credits that expire", () => {
 });
 
 describe("the audit", () => {
-  /** Each damage is made in a transaction that is rolled back, so that the database stays sound for the other tests. */
+  /** Each damage is done in a transaction that is rolled back, so that the database stays valid for the other tests. */
   async function auditAfter(damage: (accountId: string) => readonly string[]): Promise<string[]> {
     const account = await engine.createAccount(100);
     await engine.createRun(account, { hold: 10 });

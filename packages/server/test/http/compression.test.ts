@@ -1,4 +1,4 @@
-/** What pages read arrives compressed where that helps, and nothing else does. */
+/** What pages read is compressed if that helps, and nothing else is. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "node:http";
 import { brotliDecompressSync } from "node:zlib";
@@ -30,7 +30,7 @@ interface Answer {
   readonly bytes: Buffer;
 }
 
-/** As a browser sends it; Node's own fetch would decompress. */
+/** Requests like a browser, because Node's own fetch would decompress. */
 function get(path: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(`${server.url}${path}`, { headers }, (answer) => {
@@ -44,7 +44,7 @@ function get(path: string, headers: Readonly<Record<string, string>>): Promise<A
   });
 }
 
-/** Of what is shorter, no answer is compressed. */
+/** Shorter responses are not compressed. */
 const ONE_PACKET_BYTES = 1_400;
 const MARKETPLACE = "/manage/v1/marketplace?limit=12";
 

@@ -1,4 +1,4 @@
-/** Requests made from the service's own OpenAPI document, most of them broken in one way or several. */
+/** Requests generated from the service's own OpenAPI document, most of them broken in one or more ways. */
 import type { SeededRandom } from "../../../../bench/chaos/random.ts";
 
 export interface OpenApi {
@@ -9,7 +9,7 @@ interface Operation {
   readonly requestBody?: unknown;
 }
 
-/** Things that exist, so that a part of the requests gets past the first check. */
+/** Things that exist, so that some of the requests pass the first check. */
 export interface Real {
   readonly apiKey: string;
   readonly ids: readonly string[];
@@ -19,7 +19,7 @@ export interface Real {
 export interface FuzzRequest {
   readonly method: string;
   readonly bytes: Buffer;
-  /** What was broken, to find the culprit by. */
+  /** What was broken, to find the culprit. */
   readonly label: string;
 }
 
@@ -154,7 +154,7 @@ function bodyOf(real: Real, pick: Pick, random: SeededRandom): string {
   });
 }
 
-/** Replaces a value or a name of the JSON text, cuts it, or puts bytes in that are no UTF-8. */
+/** Replaces a value or a name in the JSON text, cuts it off, or inserts bytes that are not UTF-8. */
 function breakBody(text: string, { pick, chance, note }: Dice): Buffer {
   let broken = text;
   if (chance(0.5)) {

@@ -20,9 +20,9 @@ const OUT = process.env["PROMPTD_TEST_FUZZ_OUT"];
 const SEED = Number(process.env["PROMPTD_TEST_SEED"] ?? 20_261_121);
 const AT_ONCE = 16;
 const SILENT_MS = 8_000;
-/** Bytes; 2,100 requests left 1 MiB behind on 2026-11-21, so that 8 KiB a request would show. */
+/** Bytes; 2,100 requests left 1 MiB behind on 2026-11-21, so 8 KiB per request would show. */
 const GROWTH_MAX = 16 * 2 ** 20;
-/** Share of the requests after which caches, pools and compiled code have grown to their size. */
+/** The share of requests after which caches, pools, and compiled code have reached their size. */
 const WARM_AFTER = 0.3;
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
@@ -74,7 +74,7 @@ test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, {
   const growth = (await measureUsed()) - before;
   if (OUT !== undefined) writeRecord(OUT, { faults, answers: Object.fromEntries(seen), growth, startedMs });
   expect(faults).toEqual([]);
-  expect(seen.get("200") ?? 0).toBeGreaterThan(REQUESTS / 20); // it is no test of refusals alone
+  expect(seen.get("200") ?? 0).toBeGreaterThan(REQUESTS / 20); // not only refusals are tested
   expect([...BAD.values()].filter((status) => seen.has(String(status))).length).toBeGreaterThanOrEqual(4);
   expect(Object.prototype).not.toHaveProperty("polluted");
   expect(growth).toBeLessThan(GROWTH_MAX);
@@ -103,7 +103,7 @@ test("the memory measurement sees what is retained and not what is garbage", asy
   expect((await measureUsed()) - before).toBeLessThan(GROWTH_MAX / 4);
 });
 
-/** A context that is made after the flag was set has the collector, however the process was started. */
+/** A context created after the flag was set has the collector, however the process was started. */
 function findCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
@@ -111,7 +111,7 @@ function findCollector(): () => void {
   return () => void collect();
 }
 
-/** Bytes in use inside and outside the heap after collections; the second takes what the first one had to finalize. */
+/** Bytes in use inside and outside the heap after collections; the second collects what the first had to finalize. */
 async function measureUsed(): Promise<number> {
   const collect = findCollector();
   for (let round = 0; round < 2; round += 1) {

@@ -1,4 +1,4 @@
-/** The memory for bodies: what callers who send slowly, or much at once, may take of it, and when it is given back. */
+/** The memory for bodies: how much callers who send slowly or send a lot may use, and when it is released. */
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
@@ -8,7 +8,7 @@ import { ID, openSocket, readAnswers, startEdge, type EdgeServer, type RawAnswer
 import { until } from "../support/promptd-process.ts";
 
 const KIB = 1_024;
-/** Two bodies of 150 KiB fit into an account's share, three into the whole. */
+/** Two bodies of 150 KiB fit into an account's share, and three into the total. */
 const LIMITS = {
   accountBodyBytesMax: 320 * KIB,
   totalBodyBytesMax: 480 * KIB,
@@ -19,14 +19,14 @@ const LIMITS = {
 };
 const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
 
-/** A body of the create whose length is exactly this many bytes. */
+/** A create body of exactly this many bytes. */
 function bodyOf(bytes: number): string {
   const empty = JSON.stringify({ promptVersionId: ID, inputs: {}, unlisted: "" });
   return empty.replace('"unlisted":""', `"unlisted":"${"z".repeat(bytes - empty.length)}"`);
 }
 const LARGE = bodyOf(150 * KIB);
 
-/** Every key is the account of its name. */
+/** Every key stands for the account of the same name. */
 async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
   const name = authorization[0]?.replace("Bearer ", "") ?? "";
   return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
@@ -46,7 +46,7 @@ function head(account: string, headers: string): string {
   return `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n${headers}\r\n\r\n`;
 }
 
-/** A caller who asks before it sends, so that its answer shows whether the server made room for the body. */
+/** A caller who asks before sending, so that the answer shows whether the server made room for the body. */
 async function ask(account: string, bytes = LARGE.length) {
   const socket = await openSocket(own.port);
   sockets.push(socket);
@@ -56,7 +56,7 @@ async function ask(account: string, bytes = LARGE.length) {
   return { socket, answer: answer?.status === 100 ? null : (answer ?? null) };
 }
 
-/** Begins to send, and stalls. */
+/** Starts to send, and stalls. */
 async function stall(account: string, bytes = LARGE.length): Promise<Socket> {
   const { socket, answer } = await ask(account, bytes);
   expect(answer).toBeNull();
@@ -135,7 +135,7 @@ describe("the memory for bodies", () => {
     };
     const large = admit("large", 300 * KIB);
     await until(() => own.http.openRequests === 3);
-    const small = admit("small", LARGE.length); // there is room for it, but not in front of the large one
+    const small = admit("small", LARGE.length); // there is room for it, but not ahead of the large one
     await until(() => own.http.openRequests === 4);
     expect((await send("other", bodyOf(64 * KIB))).status).toBe(200);
     stalled.destroy();
@@ -228,7 +228,7 @@ describe("the memory for bodies", () => {
     for (let i = 0; i < 5; i += 1) socket.write(`10000\r\n${"z".repeat(65_536)}\r\n`);
     const [chunk] = (await answered) as [Buffer];
     expectBusy(readAnswers(chunk.toString("latin1"))[0] ?? null, "The account is sending more than");
-    expect((await send("a", LARGE)).status).toBe(200); // what the refused one had taken is free again
+    expect((await send("a", LARGE)).status).toBe(200); // what the refused body had reserved is free again
   });
 });
 

@@ -1,4 +1,4 @@
-/** A server of the http slice alone, with endpoints that answer fixed data, and clients that speak to its socket. */
+/** A server with only the http slice, endpoints that return fixed data, and clients that talk to its socket. */
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { ENDPOINTS, type EndpointEntry, type EndpointName, type Issue } from "@promptd/contract";
@@ -167,7 +167,7 @@ type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators">
   readonly handlers?: Partial<Handlers>;
   readonly checks?: Partial<Record<EndpointName, CheckBody>>;
   readonly bodyBytesMax?: Partial<Record<EndpointName, number>>;
-  /** Beside those of the contract. */
+  /** In addition to the contract's endpoints. */
   readonly endpoints?: readonly Endpoint[];
   readonly authenticators?: HttpServerOptions["authenticators"];
 };
@@ -218,12 +218,12 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
   };
 }
 
-/** The envelope of an answer that is an error, sound by the contract. */
+/** Returns the envelope of an error response, checked against the contract. */
 export async function errorOf(response: Response) {
   return errorEnvelopeSchema.parse(await response.json());
 }
 
-/** What a 422 objects to. */
+/** Returns the issues of a 422. */
 export async function issuesOf(response: Response): Promise<readonly Issue[]> {
   const error = await errorOf(response);
   if (response.status !== 422 || error.status !== "VALIDATION_ERROR") {
@@ -239,7 +239,7 @@ export interface RawAnswer {
   readonly body: { readonly status: string; readonly message: string; readonly data: unknown };
 }
 
-/** Where to send, and perhaps what to call when all is with the kernel, before the server has read it. */
+/** Where to send, and optionally what to call when the kernel has everything, before the server has read it. */
 export type Target = number | { readonly port: number; readonly onWritten: () => void };
 
 /** Everything the server sends until it closes the connection; the client never closes. Bytes are Latin-1. */
@@ -251,7 +251,7 @@ export function exchangeRaw(target: Target, ...parts: readonly (string | Buffer)
     socket.setEncoding("latin1");
     socket.on("data", (chunk: string) => (text += chunk));
     socket.on("close", () => resolve(text));
-    // The server may close while we still send; what it said before is what counts.
+    // The server may close while we are still sending; what it sent before counts.
     socket.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
@@ -260,7 +260,7 @@ export function exchangeRaw(target: Target, ...parts: readonly (string | Buffer)
   });
 }
 
-/** The answers in what a connection received, each with a Content-Length or without a body. */
+/** Splits what a connection received into answers, each with a Content-Length or without a body. */
 export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
@@ -287,7 +287,7 @@ export async function sendRaw(port: number, ...parts: readonly (string | Buffer)
   return answer;
 }
 
-/** A connection the test steers itself. */
+/** A connection that the test controls itself. */
 export function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => resolve(socket));

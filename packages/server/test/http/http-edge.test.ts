@@ -1,4 +1,4 @@
-/** What every answer of the edge has, who is let in, what an endpoint sees, and what becomes of a failure. */
+/** What every answer has in common, who is admitted, what an endpoint sees, and what happens to failures. */
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";

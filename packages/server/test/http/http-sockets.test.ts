@@ -33,7 +33,7 @@ describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the co
   test.each([
     ["headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
     ["3,000 headers", `${GET_ME}${"A:b\r\n".repeat(3_000)}\r\n`],
-    ["1,200 short headers, which Node would take", `${GET_ME}${"A:b\r\n".repeat(1_200)}\r\n`],
+    ["1,200 short headers, which Node would accept", `${GET_ME}${"A:b\r\n".repeat(1_200)}\r\n`],
     ["an address of 1 MB", `GET /v1/runs?${"a".repeat(1_000_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ["no Host", `GET /v1/me HTTP/1.1\r\n${AUTH}\r\n`],
     ["two Hosts", `${GET_ME}Host: y\r\n\r\n`],
@@ -203,7 +203,7 @@ describe("slow senders", () => {
     const own = await startEdge({ limits: { ...limits, slowReaderMs: 100 }, handlers: { getMe } });
     const answer = sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
     await arrived.promise;
-    // A slow sender that arrives later has been closed when this one is still open.
+    // A slow sender that arrived later has been closed while this one is still open.
     await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
     await sendRaw(own.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
     release.resolve();
@@ -225,7 +225,7 @@ test("a connection that sends nothing is closed without an answer, which a brows
 test("a connection that sends only empty lines after its answer is closed after the keep-alive and header timeouts", async () => {
   const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
   const socket = await openSocket(own.port);
-  // A line that meets the end of the connection is answered by a reset, which ends it as well.
+  // A line sent to a closed connection gets a reset, which ends it as well.
   const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.on("error", () => {}).resume();
   socket.write(`${GET_ME}\r\n`);
@@ -310,7 +310,7 @@ describe("callers who close their side after sending their request", () => {
     let text = "";
     socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
     socket.end(request);
-    await once(socket, "end"); // the server has closed its side as well
+    await once(socket, "end"); // the server has also closed its side
     socket.destroy();
     return readAnswers(text);
   };
@@ -405,7 +405,7 @@ describe("callers who hang up", () => {
   });
 });
 
-/** A connection to write on piece by piece. @returns it with the answers that it brings until it ends. */
+/** Opens a connection to write to piece by piece. @returns it with the answers that it receives until it ends. */
 async function openHeard(port: number) {
   const socket = await openSocket(port);
   const pieces: Buffer[] = [];
@@ -532,7 +532,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test.each([
-    ["that is no HTTP", "GARBAGE\r\n\r\n"],
+    ["that is not HTTP", "GARBAGE\r\n\r\n"],
     ["with a malformed header", "GET /v1/me HTTP/1.1\r\nHost x\r\n\r\n"],
     ["with two lengths", `${POST_RUN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
     ["with a broken chunk", `${POST_RUN}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`],
@@ -578,7 +578,7 @@ describe("keep-alive and stopping", () => {
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
     const closed = own.http.close({ notice: notice.promise });
-    socket.write(getCredits); // is answered at once, and closes: nothing stands behind it
+    socket.write(getCredits); // is answered at once and closes the connection: nothing is behind it
     await until(() => Promise.resolve(own.calls.length === 1));
     socket.write(getCredits);
     await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/resources")}Connection: close\r\n\r\n`); // it was read

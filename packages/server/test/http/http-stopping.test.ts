@@ -10,29 +10,29 @@ import { until } from "../support/promptd-process.ts";
 const GET_ME = "GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n";
 const DATA = { username: null, displayName: null, userFlags: 0 };
 
-/** Connections whose requests leave as soon as they stand; each gives what came back until it was closed. */
+/** Opens connections that send their request at once; each resolves with what it received until it was closed. */
 function sendAtOnce(port: number, count: number): Promise<string>[] {
   return Array.from({ length: count }, async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write(GET_ME);
     let text = "";
     socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
-    await once(socket, "close"); // rejects with what was reset
+    await once(socket, "close"); // rejects if the connection was reset
     return text;
   });
 }
 
-/** Blocks this process, as a pause of the machine does. */
+/** Blocks this process, as pausing the machine would. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 const statuses = (texts: readonly string[]) => texts.map((text) => readAnswers(text).map(({ status }) => status));
 
-/** A connection that the server has taken and that has sent nothing. */
+/** A connection that the server has accepted and that has sent nothing. */
 async function openSilent(port: number): Promise<Socket> {
   const socket = await openSocket(port);
-  await sendRaw(port, GET_ME.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")); // came after it, so it was taken before
+  await sendRaw(port, GET_ME.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")); // arrived later, so the other connection was accepted before
   return socket.resume();
 }
 
@@ -55,7 +55,7 @@ describe("a server that is asked to stop", () => {
     const noticeMs = 20;
     const closed = own.http.close({ notice: wait(noticeMs) });
     const sent = sendAtOnce(own.port, 50);
-    await Promise.resolve(); // the connections are with the kernel, and the server has taken none
+    await Promise.resolve(); // the kernel has the connections, and the server has accepted none
     process.nextTick(standStill, 2 * noticeMs);
     expect(statuses(await Promise.all(sent))).toEqual(sent.map(() => [200]));
     await closed;
@@ -127,7 +127,7 @@ describe("a server that is asked to stop", () => {
     socket.read(1);
     await own.http.close({ graceMs: 0 });
     expect([await waiting, own.http.openRequests]).toEqual(["", 0]);
-    await until(() => body.destroyed); // and what it was read from
+    await until(() => body.destroyed); // and its source
     socket.destroy();
   });
 

@@ -15,7 +15,7 @@ const AUTH = "Authorization: Bearer good\r\n";
 const ask = (target: string, { method = "GET", headers = AUTH, host = "Host: x\r\n" } = {}) =>
   sendRaw(edge.port, `${method} ${target} HTTP/1.1\r\n${host}${headers}${END}`);
 
-/** What a refusal with 400 says; the connection is closed after it. */
+/** Returns the message of a 400; the connection is closed after it. */
 function refusal(answer: Awaited<ReturnType<typeof ask>>): string {
   const { status, message } = errorEnvelopeSchema.parse(answer.body);
   expect([answer.status, status, answer.headers.get("connection")]).toEqual([400, "BAD_REQUEST_ERROR", "close"]);
@@ -30,7 +30,7 @@ describe("a request target in absolute form", () => {
     ["an IPv6 address", "http://[::1]:8787/v1/me"],
     ["repeated and trailing slashes", "http://other//v1//me/"],
     ["a percent-encoded path", "http://other/v1/m%65"],
-  ])("%s is served for its path, whatever its authority", async (_name, target) => {
+  ])("with %s is served for its path, whatever its host", async (_name, target) => {
     const answer = await ask(target);
     expect([answer.status, answer.body.status]).toEqual([200, "SUCCESS"]);
     expect(edge.calls.at(-1)?.name).toBe("getMe");

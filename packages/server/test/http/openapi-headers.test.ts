@@ -1,4 +1,4 @@
-/** The OpenAPI document that is served, against the headers of real answers. */
+/** The served OpenAPI document, compared with the headers of real responses. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RESPONSE_HEADERS } from "../../src/http/response/response-headers.ts";
 import { Problem } from "../../src/platform/problem.ts";

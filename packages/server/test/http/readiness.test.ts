@@ -1,4 +1,4 @@
-/** When /readyz lets a load balancer send requests, and what it says when not. */
+/** When /readyz lets a load balancer send requests, and what it says if it does not. */
 import { pino } from "pino";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
@@ -127,7 +127,7 @@ describe("a process", () => {
     onTestFinished(() => one.close());
     state.database = one.db;
     await registerWorker(one.db, WORKER, "0.1.0");
-    await one.db.query("set default_transaction_read_only = on"); // of this connection, as on a server that was demoted
+    await one.db.query("set default_transaction_read_only = on"); // for this connection, as on a demoted server
     const check = open();
     expect(await check()).toMatchObject({ ready: false, details: { database: "does not accept writes" } });
     expect(await check()).toMatchObject({ ready: true, details: OK });

@@ -1,4 +1,4 @@
-/** A start meets a database that restarts, recovers or says nothing. */
+/** Startup with a database that restarts, recovers, or does not respond. */
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { openInstallation } from "../../src/installation.ts";
@@ -13,7 +13,7 @@ interface Line {
   readonly msg: string;
 }
 
-/** A start on the given database, with the lines that it logs. */
+/** Starts on the given database, and collects the lines that it logs. */
 function startOn(url: string, options: { readonly retryMs?: number } = {}) {
   const lines: Line[] = [];
   const waits = Promise.withResolvers<null>();

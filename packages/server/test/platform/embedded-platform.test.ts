@@ -1,4 +1,4 @@
-/** A machine for which there is no embedded PostgreSQL is told what to do instead. */
+/** A platform without embedded PostgreSQL gets a message with the alternative. */
 import { afterEach, expect, test } from "vitest";
 import { prepareBinaries } from "../../src/platform/embedded/binaries.ts";
 

@@ -1,4 +1,4 @@
-/** Real processes around one data directory, for embedded.test.ts: start, kill, look, clean up. */
+/** Real processes on one data directory, for embedded.test.ts: start, kill, check, clean up. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chown, mkdtemp, readFile, rm, stat } from "node:fs/promises";
@@ -21,7 +21,7 @@ export interface UserOptions {
 export interface User {
   readonly pid: number;
   readonly url: string;
-  /** A clean end: resolves when the process has left. */
+  /** Stops cleanly: resolves when the process has exited. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function createDataDir(owner?: number): Promise<string> {
   return join(directory, "data");
 }
 
-/** @throws Error with the message of the refusal, or one that names the signal that ended the process. */
+/** @throws Error with the refusal's message, or with the signal that ended the process. */
 export async function startUser(dataDir: string, options: UserOptions = {}): Promise<User> {
   const child = forkUser(dataDir, options);
   const message = await nextMessage(child);
@@ -89,7 +89,7 @@ async function end(child: ChildProcess, signal: "SIGKILL"): Promise<void> {
   await ended;
 }
 
-/** Ends what a failed test left behind, too. */
+/** Also ends what a failed test left behind. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...children].map((child) => end(child, "SIGKILL")));
   for (const directory of directories) {
@@ -108,14 +108,14 @@ export async function readServerPid(dataDir: string): Promise<number | null> {
   return text === null ? null : Number(text.split("\n")[0]);
 }
 
-/** Of the server that runs. */
+/** The process id of the running server. */
 export async function serverPid(dataDir: string): Promise<number> {
   const pid = await readServerPid(dataDir);
   if (pid === null) throw new Error("no server");
   return pid;
 }
 
-/** A zombie is dead: its process entry has no working directory any more. */
+/** A zombie is dead: its process entry no longer has a working directory. */
 export async function isServerAlive(pid: number): Promise<boolean> {
   return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
 }
@@ -129,7 +129,7 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** One value of one statement on a connection of its own. */
+/** Reads one value with one statement, on its own connection. */
 export async function ask(url: string, statement: string): Promise<unknown> {
   const connection = openConnection(url, "asking-test");
   try {
@@ -148,7 +148,7 @@ export async function isAnswering(url: string): Promise<boolean> {
   );
 }
 
-/** An ordinary user can only run promptd where the checkout is readable for it. */
+/** An ordinary user can run promptd only if it can read the checkout. */
 export async function isReadableForAll(path: string): Promise<boolean> {
   for (let directory = path; ; directory = dirname(directory)) {
     if (((await stat(directory)).mode & 0o005) !== 0o005) return false;

@@ -1,4 +1,6 @@
-/** A promptd process reduced to its database: started by embedded-process.ts, obeys messages of its parent. */
+/**
+ * A promptd process reduced to its database: started by embedded-process.ts and controlled by its parent's messages.
+ */
 import { once } from "node:events";
 import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts";
 import { enableFaults } from "../../src/platform/fault-injection.ts";

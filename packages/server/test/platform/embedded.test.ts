@@ -1,4 +1,4 @@
-/** The embedded database with real processes: who starts, who stops, who may get in. */
+/** The embedded database with real processes: who starts it, who stops it, and who may connect. */
 import { execFile } from "node:child_process";
 import { appendFile, chmod, chown, lstat, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import {
 
 const canRunAsOther = isRoot && (await isReadableForAll(import.meta.dirname));
 
-/** No account of this machine. */
+/** Not an account of this machine. */
 const NAMELESS = 54_321;
 
 afterEach(cleanUp);
@@ -171,7 +171,7 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
   it("cannot connect, not even as the server's own user", async () => {
     const dataDir = await createDataDir();
     const { url } = await startUser(dataDir);
-    // Even through the server's own working directory, the one way in, only root is let in.
+    // Even through the server's own working directory, the only way in, only root may connect.
     const socketDir = `/proc/${await serverPid(dataDir)}/cwd`;
     const stranger = url.replace(/host=[^&]*/, `host=${encodeURIComponent(socketDir)}`);
     expect(await isAnswering(stranger)).toBe(true);

@@ -1,4 +1,7 @@
-/** promptd behind a real PgBouncer in transaction mode. Needs its program, so it runs in `npm run test:postgres` only. */
+/**
+ * promptd behind a real PgBouncer in transaction mode. It needs the pgbouncer program, so it runs only in `npm run
+ * test:postgres`.
+ */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openInstallation } from "../../src/installation.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
@@ -143,7 +146,7 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     const { message, warnings } = await refusalOf(refusing.urlOf(database.url), database.url);
     expect(message).toContain(advice);
     expect(message).toContain("\nDATABASE_URL points to ");
-    expect(warnings).toEqual([]); // a start that retries logs it, and takes a minute
+    expect(warnings).toEqual([]); // a start that retries would log it and take a minute
   });
 
   test("a database that does not exist is refused at once, based on the error of the server behind the pooler", async () => {

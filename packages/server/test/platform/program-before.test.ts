@@ -1,4 +1,4 @@
-/** What a rollback meets: the real program from before the newest migration, on the schema that this one left. */
+/** A rollback: the real program from before the newest migration, on the schema of this one. */
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { openInstallationFixture } from "../support/installation-fixture.ts";
 import { checkOut, findCommitBefore } from "../support/older-program.ts";
@@ -28,7 +28,7 @@ describe.skipIf(commit === null)("the program of the commit before the newest mi
     const environment = {
       ...fixture.environment,
       NODE_OPTIONS: "--conditions=promptd-source",
-      NODE_DISABLE_COMPILE_CACHE: "1", // its place is another one each time
+      NODE_DISABLE_COMPILE_CACHE: "1", // its path is different each time
     };
 
     const newWorker = await fixture.startHere("worker");

@@ -1,4 +1,4 @@
-/** Two releases on one database: which of them starts, what it changes, and what it makes others wait for. */
+/** Two releases on one database: which of them starts, what it changes, and what others wait for. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openConnection, type Database } from "../../src/platform/database/database.ts";
 import { migrate, thisRelease, type Release } from "../../src/platform/database/migrate.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-/** This program with migrations after its own. */
+/** This program with additional migrations. */
 function newer(...texts: string[]): Release {
   const release = thisRelease();
   const added = texts.map((text, i) => parseMigration(`999${i}-newer`, text));
@@ -37,7 +37,7 @@ async function connect() {
   return connection;
 }
 
-/** Somebody else's open transaction that writes to accounts. */
+/** Another session's open transaction that writes to accounts. */
 async function useAccounts() {
   const connection = await connect();
   await connection.query("set idle_in_transaction_session_timeout = 0");
@@ -129,7 +129,7 @@ describe("a migration of a table that is in use", () => {
     const warn = vi.fn();
     const migrating = migrate(database.url, { ...log, warn }, { release: newer(ADDS) });
     await until(async () => warn.mock.calls.length > 0);
-    // Behind a lock that was waited for without a limit this would end by the time limit of statements, 5 s.
+    // If the lock wait had no limit, this would fail at the statement timeout of 5 s.
     expect(await db.query("select count(*)::int as n from accounts")).toEqual([{ n: 0 }]);
     await other.end();
     expect(await migrating).toEqual(["9990-newer"]);

@@ -1,4 +1,4 @@
-/** A second start by mistake beside a running server, on its data and with another environment. */
+/** An accidental second start next to a running server, on the same data and with another environment. */
 import { expect, onTestFinished, test } from "vitest";
 import { startTestServer } from "../support/test-server.ts";
 

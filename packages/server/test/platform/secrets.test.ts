@@ -1,4 +1,4 @@
-/** What is secret or private never stands in a log line, and what opens something never in the database. */
+/** Secret or private data is never in a log line, and data that grants access is never in the database. */
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const MODEL = "anthropic/claude-haiku-4-5";
-/** Each is planted in one place, and found wherever it leaks to. */
+/** Each is planted in one place and found wherever it leaks. */
 const CANARIES = {
   providerKey: "sk-canary-of-the-provider-key",
   serverSecret: "canary-of-the-secret-that-signs-addresses",
@@ -36,7 +36,7 @@ const CANARIES = {
 } as const;
 
 let asked = 0;
-/** A provider that repeats what it was sent, with words of its own, and fails. */
+/** A provider that echoes what it was sent, adds its own text, and fails. */
 async function startRudeProvider(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
@@ -144,14 +144,14 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
     expect([rude.runStatus, asked > 0]).toEqual(["failed", true]);
     expect(JSON.stringify(rude)).not.toContain(CANARIES.providerWords);
     const rows = await dump(database.url);
-    await fixture.db.query("alter table accounts rename to away"); // a failure of the database's own
+    await fixture.db.query("alter table accounts rename to away"); // a database failure
     expect((await create(CANARIES.input)).status).toBe(500);
     await fixture.db.query("alter table away rename to accounts");
 
     await until(() => server.log.some((line) => line.includes('"level":"error"')));
     expect((await server.stop()).code).toBe(0);
     const log = server.log.join("\n");
-    expect(server.log.length).toBeGreaterThan(told.length); // there is a line for each request at least
+    expect(server.log.length).toBeGreaterThan(told.length); // at least one line per request
     const signature = address.search.replace(/^\?/, "");
     const leaked = Object.entries({ ...CANARIES, apiKey: caller.apiKey, signature }).filter(([, text]) =>
       log.includes(text),

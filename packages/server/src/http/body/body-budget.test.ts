@@ -20,7 +20,7 @@ test("after a large body, its account has to wait and no other account does", as
   await budget.reserve("b", 5 * MIB, never).then(() => order.push("other"));
   await waiting;
   expect(order).toEqual(["other", "large"]);
-  expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // 40 ms for each MiB
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // 40 ms per MiB
 });
 
 test("a body of a few megabytes releases its memory at once", async () => {

@@ -39,13 +39,13 @@ describe("parseJsonBody", () => {
           JSON.parse(text);
           isJson = true;
         } catch {
-          // what this property is about
+          // what this property tests
         }
         fc.pre(!isJson);
         const position = Number(/at position (\d+)\.$/.exec(await refusal(text))?.[1]);
         expect(position).toBeGreaterThanOrEqual(0);
         expect(position).toBeLessThanOrEqual(text.length);
-        // What stands before the position can be the beginning of a JSON text.
+        // The text before the position can be the start of a JSON text.
         const before = text.slice(0, position);
         expect(await refusal(`${before}\u0001`)).toContain(`unexpected U+0001 at position ${position}`);
       }),

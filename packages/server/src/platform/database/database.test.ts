@@ -16,7 +16,7 @@ async function openBusy(times: typeof TIMES): Promise<{ db: Database; end: () =>
     await tx.query("select 1");
     started.resolve();
     await ended.promise;
-    await tx.query("select pg_sleep(1.2)"); // longer than the opening of a connection may take
+    await tx.query("select pg_sleep(1.2)"); // longer than the connection timeout
   });
   await started.promise;
   onTestFinished(async () => {
@@ -119,7 +119,7 @@ test("a server that has become a standby keeps no connection, and the next state
     await db.close();
     await database.drop();
   });
-  const demote = "set default_transaction_read_only = on"; // of this connection, as on a server that was demoted
+  const demote = "set default_transaction_read_only = on"; // for this connection, as on a demoted server
   const write = "create table if not exists written (n int)";
   await Promise.all([db.query(demote), db.named("demote", demote, []), db.named("demote", demote, [])]);
   await expect(db.tx((tx) => tx.query(write))).rejects.toMatchObject({ code: "25006" });
@@ -132,7 +132,7 @@ const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity whe
 
 const WAITS_FOR_ADVISORY_LOCK = `pg_locks where locktype = 'advisory' and not granted and ${IN_THIS_DATABASE}`;
 
-/** Resolves when so many connections wait for the lock. */
+/** Resolves when this many connections wait for the lock. */
 async function untilWaiting(tx: Tx, count: number): Promise<void> {
   for (;;) {
     const rows = await tx.query(`select 1 from ${WAITS_FOR_ADVISORY_LOCK}`);

@@ -91,7 +91,7 @@ test("a new schema is created completely or not at all", async () => {
 test("a server older than PostgreSQL 15 is refused before anything is created", async () => {
   await makeEmpty();
   const name = new RegExp(/\/(promptd_test_\w+)/).exec(database.url)?.[1] ?? "";
-  // In this database the server says it is version 14.9.
+  // In this database the server reports version 14.9.
   await ask(
     "create schema old",
     "create function old.current_setting(text) returns text language sql as $$ select '140009' $$",

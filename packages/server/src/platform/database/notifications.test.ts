@@ -74,7 +74,7 @@ function heard({ received }: Process, id: string): number {
   return received.flat().filter((other) => other === id).length;
 }
 
-/** Two processes that know of each other: each has received what the other one sent. @returns also what they sent. */
+/** Two processes that know about each other: each has received what the other sent. @returns also what they sent. */
 async function listenTogether() {
   const [one, two] = [await listen("one"), await listen("two")];
   const sent = new Set<string>();
@@ -97,7 +97,7 @@ function heardOthers({ received }: Process, known: ReadonlySet<string>): string[
   return received.flat().filter((id) => !known.has(id));
 }
 
-/** A process that has found out that no other one listens. */
+/** A process that has noticed that no other process listens. */
 async function listenAlone() {
   let sent = 0;
   const query: Database["query"] = (statement, values) => {
@@ -155,7 +155,7 @@ describe("notifications", () => {
     await until(() => one.received.length > 0);
     expect(statements()).toBe(0);
     const two = await listen("two");
-    await until(() => (one.notifications.notify("run_done", late), two.received.length > 0)); // its arrival is heard at once
+    await until(() => (one.notifications.notify("run_done", late), two.received.length > 0)); // its arrival is noticed at once
     expect(two.received[0]).toEqual([late]);
     expect(one.received[0]).toEqual([id]);
   });
@@ -230,7 +230,7 @@ describe("notifications", () => {
     const reached = new Set<string>();
     for (const channel of channels) {
       notifications.listen(channel as "run_done", () => reached.add(channel));
-      await db.query("select 1"); // as long as one channel takes the listener
+      await db.query("select 1"); // about as long as the listener needs per channel
     }
     await until(async () => {
       await db.query("select pg_notify(c, '') from unnest($1::text[]) c", [channels]);

@@ -14,7 +14,7 @@ afterEach(() => rm(directory, { recursive: true }));
 describe("the start lock", () => {
   it("admits one process at a time, takes over the lock of a dead process, and leaves nothing behind", async () => {
     const file = join(directory, "lock");
-    await symlink("4194304-1", file); // above every process id of Linux
+    await symlink("4194304-1", file); // above every Linux process id
     let inside = 0;
     let most = 0;
     const enter = () =>

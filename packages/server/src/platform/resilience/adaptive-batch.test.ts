@@ -4,7 +4,7 @@ import { createAdaptiveBatch } from "./adaptive-batch.ts";
 class TooLarge extends Error {}
 const isTooLarge = (error: unknown) => error instanceof TooLarge;
 
-/** A database that can do so many at once. */
+/** A database that can do this many at once. */
 const able = (most: number) => async (size: number) => {
   if (size > most) throw new TooLarge();
   return size;

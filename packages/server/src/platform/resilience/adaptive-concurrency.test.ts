@@ -3,7 +3,7 @@ import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "./adaptive-
 
 const SECOND = 1_000;
 
-/** Answers of 100 tokens, as many at once as are allowed: `ms` is what one takes with so many under way. */
+/** Answers of 100 tokens, as many at once as allowed: `ms` is how long one takes with this many in flight. */
 function serve(learned: AdaptiveConcurrency, answers: number, ms: (atOnce: number) => number): number[] {
   const levels = [learned.level];
   for (let answer = 0; answer < answers; answer += 1) {

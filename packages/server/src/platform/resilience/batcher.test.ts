@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createBatcher } from "./batcher.ts";
 
-/** Batches that the test ends one by one. */
+/** Batches that the test completes one by one. */
 function createWork(options: { max: number; alternate?: number; inFlightMax: number }) {
   const sent: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const ask = createBatcher<number, string>({

@@ -30,7 +30,7 @@ describe("a retry", () => {
   const BACKOFF = { baseMs: 1_000, capMs: 10_000 };
   const always = () => true;
 
-  /** Work that fails so many times, and a clock that moves by what is slept. */
+  /** Work that fails this many times, and a clock that advances by the time slept. */
   function setup(failures: number) {
     let nowMs = 0;
     let calls = 0;

@@ -95,7 +95,7 @@ describe("a semaphore", () => {
     const first = semaphore.tryAcquire();
     expect(semaphore.tryAcquire({ weight: 2 })).toBeNull();
     const heavy = semaphore.acquire({ weight: 2 });
-    expect(semaphore.tryAcquire()).toBeNull(); // one is free, and somebody waits for it
+    expect(semaphore.tryAcquire()).toBeNull(); // one is free, but somebody is waiting for it
     first?.release();
     (await heavy).release();
     expect(semaphore.tryAcquire({ weight: 2 })).not.toBeNull();
@@ -121,7 +121,7 @@ describe("weights", () => {
     const heavy = semaphore.acquire({ weight: 80 });
     const light = semaphore.acquire({ weight: 10 });
     expect(await isWaiting(heavy)).toBe(true);
-    expect(await isWaiting(light)).toBe(true); // there would be room, but heavy work would never begin
+    expect(await isWaiting(light)).toBe(true); // there would be room, but heavy work would never start
     first.release();
     (await heavy).release();
     (await light).release();
@@ -157,7 +157,7 @@ describe("weights", () => {
     expect(await isWaiting(next)).toBe(true);
     first.resize(40);
     await next;
-    first.resize(120); // what is in use already cannot wait
+    first.resize(120); // what is already in use cannot wait
     expect(semaphore.used).toBe(170);
     first.release();
     expect(semaphore.used).toBe(50);
@@ -168,7 +168,7 @@ describe("weights", () => {
     const permit = await semaphore.acquire({ weight: 0, key: "a" });
     await semaphore.acquire({ weight: 50, key: "b" });
     expect(permit.tryGrow(40)).toBeNull();
-    expect(permit.tryGrow(30)).toBeNull(); // it has as much
+    expect(permit.tryGrow(30)).toBeNull(); // it already has as much
     expect(permit.tryGrow(61)).toBe("key");
     expect(permit.tryGrow(55)).toBe("permits");
     expect(semaphore.used).toBe(90);
@@ -277,7 +277,7 @@ test("permits are neither lost nor invented, whatever is acquired, resized, abor
         await new Promise(setImmediate);
         expect(semaphore.used).toBe([...permits.values()].reduce((sum, weight) => sum + weight, 0));
       }
-      // Whoever still waits is admitted once the others are done: nobody is forgotten.
+      // Remaining waiters are admitted once the others are done: none is forgotten.
       for (let round = 0; round <= steps.length; round += 1) {
         for (const permit of permits.keys()) permit.release();
         permits.clear();
