@@ -1,6 +1,6 @@
 /**
- * Builds the package of the client, which depends on nothing: its JavaScript with what it needs of the contract inside,
- * without zod, and its types with the contract's types beside them.
+ * Builds the client package, which has no dependencies: its JavaScript includes the parts of the contract that it needs,
+ * without zod, and its types come with the contract's types.
  */
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -12,9 +12,9 @@ const CONTRACT = join(PACKAGES, "contract");
 const CLIENT = join(PACKAGES, "client/src");
 const DIST = join(PACKAGES, "client/dist");
 const VENDORED = join(DIST, "contract");
-/** Entry of the contract to its face among the copied types. */
+/** Maps an entry of the contract to its file among the copied types. */
 const FACES = { "@promptd/contract": "index", "@promptd/contract/manage": "manage/index" } as const;
-/** The types that need zod, and the file that has another text of them in the client. */
+/** The types that need zod, and the file that replaces them in the client. */
 const SHAPES = { EndpointShapes: "schema-types/v1-shapes", ManageShapes: "schema-types/manage-shapes" } as const;
 
 const TARGET = "es2023";
@@ -26,8 +26,8 @@ const BUILD = {
 } satisfies InlineConfig;
 
 /**
- * One file for each source, so that a bundler takes of them what a page uses, and loads on demand what is so here.
- * @param outDir where the JavaScript goes.
+ * Writes one file per source, so that a bundler includes only what a page uses and keeps dynamic imports.
+ * @param outDir the output directory of the JavaScript.
  */
 export async function bundleClient(outDir: string): Promise<void> {
   await build({
@@ -49,20 +49,20 @@ export async function bundleClient(outDir: string): Promise<void> {
   });
 }
 
-/** Of the client's own JavaScript, minified, for a page that runs prompts. */
+/** Sizes of the client's minified JavaScript on a page that runs prompts. */
 export const CLIENT_BYTES_MAX = 12_000;
 
 /** What a page loads for `import { createClient } from "@promptd/client"`, minified. */
 export interface ClientBytes {
-  /** Before it runs a prompt, which needs no more. */
+  /** Loaded first. Running a prompt needs no more. */
   readonly first: number;
-  /** On demand: images, events, batches, and all that is not `client.run`. */
+  /** Loaded on demand: images, events, batches, and everything that is not `client.run`. */
   readonly later: number;
 }
 
-/** @param index the client's entry, as source or as it is installed. */
+/** @param index the client's entry, as source or as installed. */
 export async function measureClient(index: string): Promise<ClientBytes> {
-  const entry = join(CLIENT, "page.js"); // which is not a file
+  const entry = join(CLIENT, "page.js"); // a virtual module, not a file
   const page: Plugin = {
     name: "page",
     resolveId: (id) => (id === entry ? id : null),
@@ -93,7 +93,7 @@ export async function measureClient(index: string): Promise<ClientBytes> {
   return { first: bytesOf(chunks.filter(isFirst)), later: bytesOf(chunks.filter((chunk) => !isFirst(chunk))) };
 }
 
-/** Of an endpoint a client needs method and path, of an error whether it is sent again; the rest is prose. */
+/** A client needs an endpoint's method and path, and an error's retry rule. The rest is prose. */
 const TABLES: Readonly<Record<string, readonly [name: string, repeated: string, other?: string]>> = {
   "contract/src/endpoints.ts": ["ENDPOINTS", "method", "path"],
   "contract/src/manage/endpoints.ts": ["MANAGE_ENDPOINTS", "method", "path"],
@@ -117,7 +117,7 @@ function slimTables(): Plugin {
 
 type Table = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Entries of one member, of which each value is written once. */
+/** Entries with one member. Each distinct value is written once. */
 function writeByValue(table: Table, member: string): string {
   const values = [...new Set(Object.values(table).map((entry) => entry[member]))];
   const consts = values.map((value, at) => `v${at} = { ${member}: ${JSON.stringify(value)} }`);
@@ -125,7 +125,7 @@ function writeByValue(table: Table, member: string): string {
   return `const ${consts.join(", ")}; return { ${entries.join(", ")} };`;
 }
 
-/** Entries of two members: a function for each value of the one, called with the other without what all of it begins with. */
+/** Entries with two members: a function per value of one member, called with the other, without their common prefix. */
 function writeByFunction(table: Table, repeated: string, other: string): string {
   const values = [...new Set(Object.values(table).map((entry) => entry[repeated]))];
   const start = commonStart(Object.values(table).map((entry) => String(entry[other])));
@@ -145,7 +145,7 @@ function commonStart([first = "", ...others]: readonly string[]): string {
   return first.slice(0, length);
 }
 
-/** After the compiler has written the types of contract and client into their `dist`. */
+/** Runs after the compiler has written the types of contract and client to their `dist`. */
 export function writeClientTypes(): void {
   const shapes = describeShapes();
   const seen = new Set<string>();
@@ -165,7 +165,7 @@ interface Copying {
   readonly seen: Set<string>;
 }
 
-/** A file of types and all that it leads to. @throws Error for one that needs a package. */
+/** Copies a type file and everything it imports. @throws Error for a file that needs a package. */
 function copyTypes(name: string, copying: Copying): void {
   if (copying.seen.has(name)) return;
   copying.seen.add(name);
@@ -180,10 +180,10 @@ function copyTypes(name: string, copying: Copying): void {
   }
 }
 
-/** NodeBuilderFlags.NoTruncation and InTypeAlias: whole types, also of a name's own declaration. */
+/** NodeBuilderFlags.NoTruncation and InTypeAlias: complete types, even for a type alias's own declaration. */
 const WHOLE_TYPES = 1 | 8_388_608;
 
-/** The file without ending, to its text. */
+/** Maps a file name without extension to its text. */
 function describeShapes(): ReadonlyMap<string, string> {
   const api = new API({ cwd: CONTRACT });
   try {
@@ -217,7 +217,7 @@ function formatShapes(name: string, file: string, lines: readonly string[]): str
   const used = new Set(body.replaceAll(/"[^"]*"/g, "").match(/\b[A-Z][A-Za-z]+\b/g));
   const imports = [...used].filter((one) => !GLOBAL_TYPES.includes(one)).map((one) => importOf(one, file));
   return `${imports.join("\n")}
-/** What each endpoint takes and answers. Written by the build. */
+/** What each endpoint accepts and returns. Written by the build. */
 export interface ${name} {
 ${body}
 }
@@ -225,7 +225,7 @@ ${name === "EndpointShapes" ? SHAPES_OF : ""}`;
 }
 
 const GLOBAL_TYPES = ["Readonly", "Record", "Partial", "Omit", "Pick", "Promise"];
-/** Exported by the contract, and of no use without its schemas. */
+/** Exported by the contract, but useless without its schemas. */
 const SHAPES_OF = "export type ShapesOf<Schemas> = Schemas;\n";
 
 function importOf(type: string, file: string): string {
@@ -235,12 +235,12 @@ function importOf(type: string, file: string): string {
     cwd: dist,
     exclude: ["**/schemas/**", "**/schema-types/**"],
   }).filter((name) => declaration.test(readFileSync(join(dist, name), "utf8")));
-  if (home === undefined || others.length > 0) throw new Error(`The contract has not one type ${type}.`);
+  if (home === undefined || others.length > 0) throw new Error(`The contract does not have exactly one type ${type}.`);
   const path = relative(dirname(file), home.replace(/\.d\.ts$/, ".js"));
   return `import type { ${type} } from "${path.startsWith(".") ? path : `./${path}`}";`;
 }
 
-/** What stands beside the sources and is read at run time, such as the catalogue and the clips of the sandbox. */
+/** Copies files next to the sources that are read at run time, such as the catalogue and the sandbox's clips. */
 export function copyAssets(source: string, target: string): void {
   for (const name of globSync("**/*", { cwd: source, exclude: ["**/*.ts", "**/*.sql"] })) {
     if (!existsSync(join(source, name)) || !name.split("/").at(-1)?.includes(".")) continue;

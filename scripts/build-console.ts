@@ -1,6 +1,6 @@
 /**
- * Builds the console into packages/console/dist, which the server serves at "/". With --if-changed only when a source is
- * newer than the build: `npm start` asks for that, so that a first start builds it and the next ones do not.
+ * Builds the console into packages/console/dist, which the server serves at "/". With --if-changed, it builds only when a
+ * source is newer than the build: `npm start` uses this, so that only the first start builds.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { buildFolder } from "./build-folder.ts";
 const ROOT = join(import.meta.dirname, "..");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
 const DIST = join(ROOT, "packages/console/dist");
-/** In a build; its time is that of the build. */
+/** A file in a build whose time is the build's time. */
 const MARK = ".vite/built";
 const SOURCES = [
   "packages/console/{src,public}/**/*",
@@ -27,7 +27,7 @@ if (!onlyIfChanged || !isCurrent()) {
 }
 
 function isCurrent(): boolean {
-  // Without the development dependencies nothing can be built, and the build that came along is what there is.
+  // Without development dependencies, nothing can be built, so use the build that was shipped.
   if (!existsSync(VITE)) return true;
   const built = statSync(join(DIST, MARK), { throwIfNoEntry: false });
   if (built === undefined) return false;
@@ -38,11 +38,11 @@ function isCurrent(): boolean {
 }
 
 async function build(folder: string): Promise<boolean> {
-  // The result of `promptd serve --json` is for standard output alone.
+  // Standard output is only for the result of `promptd serve --json`.
   const args = [VITE, "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"];
   const vite = spawn(process.execPath, args, {
     cwd: join(ROOT, "packages/console"),
-    // Always what users get, whatever is being tested or developed around it.
+    // Always build what users get, whatever the environment of the build.
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", 2, 2],
   });

@@ -1,15 +1,15 @@
 /**
- * Builds a folder beside its place and moves it there when it is whole: of two builds at once, and while a server starts,
- * nobody meets half of one.
+ * Builds a folder next to its destination and moves it there when it is complete, so that concurrent builds and a
+ * starting server never see a partial build.
  */
 import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
 
 export interface FolderBuild {
-  /** Where the folder belongs. */
+  /** The destination of the folder. */
   readonly place: string;
-  /** @returns false when it failed, and has said why. */
+  /** @returns false when the build failed; it has printed the reason. */
   readonly build: (folder: string) => Promise<boolean>;
-  /** Asked once it is built: what stands at the place by then is as new, so that it stays. */
+  /** Called after the build: true if the folder at the destination is already up to date and stays. */
   readonly isCurrent: () => boolean;
 }
 
@@ -17,7 +17,7 @@ export async function buildFolder({ place, build, isCurrent }: FolderBuild): Pro
   const folder = await mkdtemp(`${place}-`);
   try {
     if (!(await build(folder))) return false;
-    await chmod(folder, 0o755); // a temporary folder is its owner's alone; the server may run as somebody else
+    await chmod(folder, 0o755); // only the owner can read a temporary folder, but the server may run as another user
     if (!isCurrent()) await replaceFolder(place, folder);
     return true;
   } finally {

@@ -1,13 +1,13 @@
 /**
- * Puts libraries into the server's `dist` whose manifests ask for a newer Node: installed beside it, each would warn in
- * five lines of what the server's own manifest says as well. They are bundled as they are: not minified, what the server
- * uses of each in a file of its own, loaded when it is used first, with their licenses beside them.
+ * Bundles libraries whose manifests require a newer Node into the server's `dist`. As installed packages, each would
+ * print a five-line warning that repeats the server's own requirement. They are not minified. The parts of each library
+ * that the server uses are in a separate file, loaded on first use, with the licenses next to them.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build, type Plugin } from "vite";
 
-/** Their own dependencies go with them; a manifest that is published names none of these. */
+/** Their dependencies are bundled with them. Published manifests name none of these. */
 export const BUNDLED_LIBRARIES: readonly string[] = [
   "@ai-sdk/anthropic",
   "@ai-sdk/google",
@@ -18,7 +18,7 @@ export const BUNDLED_LIBRARIES: readonly string[] = [
   "undici",
 ];
 
-/** @param dist of the server, with its sources compiled. */
+/** @param dist the server's dist, with its sources compiled. */
 export async function bundleLibraries(dist: string): Promise<void> {
   const used = usedExports(dist);
   const target = join(dist, "libraries");
@@ -26,7 +26,7 @@ export async function bundleLibraries(dist: string): Promise<void> {
     configFile: false,
     logLevel: "warn",
     plugins: [entries(used)],
-    // There is to be one zod: the schemas of another are strangers to the libraries.
+    // There must be only one zod: the libraries do not recognize schemas of another copy.
     ssr: { noExternal: true, external: ["zod"] },
     build: {
       ssr: true,
@@ -56,14 +56,14 @@ const ENTRY = "library:";
 /** `{ a, b as c } from "name"` and `{ a, b: c } = await import("name")`, as the compiler writes them. */
 const IMPORT = /\{([^{}]*)\}( from | = await import\()"([^".][^"]*)"/g;
 
-/** A file for each library, with the names that the server imports of it. */
+/** Creates a file for each library with the names that the server imports from it. */
 function entries(used: ReadonlyMap<string, ReadonlySet<string>>): Plugin {
   return {
     name: "entries",
     enforce: "pre",
     resolveId(id, importer) {
       if (id.startsWith(ENTRY)) return `\0${id}`;
-      // The libraries are found from here, where the manifest of the server is fulfilled.
+      // Resolve the libraries from here, where the server's dependencies are installed.
       return importer?.startsWith(`\0${ENTRY}`) === true ? this.resolve(id, import.meta.filename) : null;
     },
     load(id) {
@@ -74,7 +74,7 @@ function entries(used: ReadonlyMap<string, ReadonlySet<string>>): Plugin {
   };
 }
 
-/** One that is of use for its types alone is not there. @throws when a library is imported in a way that is not read here. */
+/** A library that is used only for its types does not appear. @throws when a library is imported in an unsupported way. */
 function usedExports(dist: string): ReadonlyMap<string, ReadonlySet<string>> {
   const used = new Map<string, Set<string>>();
   for (const file of scriptsOf(dist)) {
@@ -87,7 +87,7 @@ function usedExports(dist: string): ReadonlyMap<string, ReadonlySet<string>> {
     }
     const rest = text.replaceAll(IMPORT, "");
     const unread = BUNDLED_LIBRARIES.find((library) => new RegExp(`(?:from |import ?\\(?)"${library}"`).test(rest));
-    if (unread !== undefined) throw new Error(`${file}: import ${unread} by the names that are used of it.`);
+    if (unread !== undefined) throw new Error(`${file}: import ${unread} with named imports.`);
   }
   return used;
 }

@@ -1,6 +1,6 @@
 /**
- * Writes `dist` of contract, client, MCP, server and command line: JavaScript and types, as they are published. Sources run
- * without it; `npm run build` makes it, after the console.
+ * Writes `dist` of contract, client, MCP, server, and command line: JavaScript and types, as published. Sources run
+ * without it. `npm run build` runs this after the console build.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { bundleLibraries } from "./build-libraries.ts";
 const PACKAGES = join(import.meta.dirname, "../packages");
 const TSC = join(import.meta.dirname, "../node_modules/typescript/bin/tsc");
 
-/** Each is compiled against the types of those before it. */
+/** Each package is compiled against the types of the packages before it. */
 for (const name of ["contract", "client", "mcp", "server", "cli"]) {
   const directory = join(PACKAGES, name);
   rmSync(join(directory, "dist"), { recursive: true, force: true });
@@ -23,7 +23,7 @@ await bundleClient(join(PACKAGES, "client/dist"));
 await bundleLibraries(join(PACKAGES, "server/dist"));
 writeClientTypes();
 
-/** The compiler leaves `.ts` in the imports of types, which older compilers do not follow. */
+/** The compiler leaves `.ts` in type imports, which older compilers do not resolve. */
 function nameTypesAsScripts(dist: string): void {
   for (const name of globSync("**/*.d.ts", { cwd: dist })) {
     const path = join(dist, name);

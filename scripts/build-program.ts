@@ -1,7 +1,7 @@
 /**
- * The command `promptd` of this checkout in a few files, its libraries inside: a start then reads forty files where it
- * would read a thousand and strip the types of half of them. `npm start` asks for it with --if-changed, so that the first
- * start builds it and the next ones do not. It prints the file to start with Node: that of the sources where nothing can be built.
+ * Bundles this checkout's `promptd` command and its libraries into a few files, so that a start reads forty files instead
+ * of reading a thousand and stripping the types of half of them. `npm start` runs it with --if-changed, so that only the
+ * first start builds. It prints the file to start with Node: the sources' launcher if nothing can be built.
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,11 +12,11 @@ import { buildFolder } from "./build-folder.ts";
 const ROOT = join(import.meta.dirname, "..");
 const VITE = join(ROOT, "node_modules/vite");
 const SOURCE = join(ROOT, "packages/cli/src/main.ts");
-/** Laid out as an installed package of the command, so that its launcher starts it as it starts that. */
+/** Laid out like the installed package, so that the launcher starts it the same way. */
 const PLACE = join(ROOT, "packages/cli/dist-start");
 const LAUNCHER = "bin/promptd.js";
 const LAUNCHERS = [LAUNCHER, "bin/exit-with-launcher.js"];
-/** In a build; its time is that of the build. */
+/** A file in a build whose time is the build's time. */
 const MARK = "built";
 const SOURCES = [
   "packages/{contract,client,mcp,server,cli}/{package.json,src/**/*.ts}",
@@ -24,13 +24,13 @@ const SOURCES = [
   "package-lock.json",
   "scripts/build-program.ts",
 ];
-/** Beside the code, since it has a binary of its own. */
+/** Not bundled, because it has its own binary. */
 const INSTALLED = ["sharp"];
 
 /**
- * @param directory where the files will stand, below this checkout.
- * @returns the text of each by its name; the first is the program. They are CommonJS: to import `node:http` as a module
- * makes Node load all that its exports name, which takes 25 ms.
+ * @param directory the output directory, inside this checkout.
+ * @returns the text of each file by name; the first is the program. They are CommonJS, because importing `node:http` as
+ * an ES module makes Node load everything that it exports, which takes 25 ms.
  */
 export async function bundleProgram(directory: string): Promise<ReadonlyMap<string, string>> {
   const { build } = await import("vite");
@@ -39,7 +39,7 @@ export async function bundleProgram(directory: string): Promise<ReadonlyMap<stri
     root: ROOT,
     logLevel: "error",
     plugins: [placesOfSources(directory)],
-    // Its file for Node asks for others by names that are put together at run time.
+    // Its Node entry loads other files by names that are built at run time.
     resolve: { alias: { "jsonc-parser": join(packageOf("jsonc-parser"), "lib/esm/main.js") } },
     ssr: { noExternal: true, external: INSTALLED, resolve: { conditions: ["promptd-source"] } },
     build: {
@@ -57,14 +57,14 @@ export async function bundleProgram(directory: string): Promise<ReadonlyMap<stri
       },
     },
   });
-  if (Array.isArray(result) || !("output" in result)) throw new Error("vite built another thing than the program");
+  if (Array.isArray(result) || !("output" in result)) throw new Error("vite did not build the program");
   const chunks = result.output.flatMap((chunk) =>
     chunk.type === "chunk" ? [[chunk.fileName, inAscii(chunk.code)] as const] : [],
   );
   return new Map([...chunks, ["package.json", '{ "type": "commonjs" }\n']]);
 }
 
-/** Sources read the files beside them, which stay where they are. */
+/** Sources read files next to them, which stay where they are. */
 function placesOfSources(directory: string): Plugin {
   const from = (path: string) =>
     `process.getBuiltinModule("node:path").join(__dirname, ${JSON.stringify(relative(directory, path))})`;
@@ -80,7 +80,7 @@ function placesOfSources(directory: string): Plugin {
   };
 }
 
-/** For one dash in a text Node reads its file as two bytes for each character, in twice the time and memory. */
+/** With a single dash in a text, Node reads the file as two bytes per character, in twice the time and memory. */
 function inAscii(code: string): string {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Builds packages/server/search-data/: the expansion table (from WordNet), the base vectors (from the training
- * prompts) and the general vectors (from GloVe). The output is a function of the inputs alone, bit by bit; hashes of
- * both are printed.
+ * prompts), and the general vectors (from GloVe). The output depends only on the inputs, bit by bit. Hashes of both are
+ * printed.
  *
  *   node --conditions=promptd-source scripts/build-search-data.ts            rebuild
  *   node --conditions=promptd-source scripts/build-search-data.ts --check    rebuild in memory and compare with the files
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     const built = hashSections(sections);
     console.log(`output  ${name} ${built} (${packed.byteLength} bytes packed)`);
     if (shipped !== built) {
-      console.error(`${name} differs from what its inputs give: ${shipped}`);
+      console.error(`${name} differs from what its inputs produce: ${shipped}`);
       process.exitCode = 1;
     }
   }

@@ -1,10 +1,10 @@
 /**
- * Builds packages/server/seed/catalogue.json from the reviewed selection, the source records and the samples kept beside it.
+ * Builds packages/server/seed/catalogue.json from the reviewed selection, the source records, and the samples next to it.
  *
  *   node --conditions=promptd-source scripts/build-seed.ts                    rebuild
  *   node --conditions=promptd-source scripts/build-seed.ts <catalogue.json>   take the chosen records anew from a full catalogue first
  *
- * The output is a function of the three committed files alone; a test compares the bytes.
+ * The output depends only on the three committed files. A test compares the bytes.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { convertRecord } from "./seed-conversion.ts";
@@ -13,7 +13,7 @@ import type { SelectionEntry, SourceRecord } from "./seed-conversion.ts";
 const SEED = new URL("../packages/server/seed/", import.meta.url);
 const RECORDS = new URL("source/records.json", SEED);
 
-/** The text of catalogue.json: one prompt a line, so that a change of one prompt is a change of one line. */
+/** The text of catalogue.json: one prompt per line, so that changing a prompt changes one line. */
 export function buildCatalogue(
   selection: readonly SelectionEntry[],
   records: readonly SourceRecord[],
@@ -32,7 +32,7 @@ export async function readSelection(): Promise<SelectionEntry[]> {
   return JSON.parse(await readFile(new URL("source/selection.json", SEED), "utf8")) as SelectionEntry[];
 }
 
-/** What a caller may write into each prompt, by slug; written for this project. */
+/** Sample inputs for each prompt, by slug. Written for this project. */
 export type Samples = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export async function readSamples(): Promise<Samples> {
@@ -45,11 +45,11 @@ export async function readRecords(): Promise<SourceRecord[]> {
 
 function findRecord(byId: ReadonlyMap<string, SourceRecord>, id: string): SourceRecord {
   const record = byId.get(id);
-  if (record === undefined) throw new Error(`The selection names ${id}, which is not among the source records.`);
+  if (record === undefined) throw new Error(`The selection names ${id}, which is not in the source records.`);
   return record;
 }
 
-/** Copies the chosen records, unchanged and in the order of the selection, out of a full catalogue. */
+/** Copies the selected records from a full catalogue, unchanged and in the order of the selection. */
 async function copyRecords(catalogueFile: string): Promise<void> {
   const all = JSON.parse(await readFile(catalogueFile, "utf8")) as SourceRecord[];
   const byId = new Map(all.map((record) => [record.id, record]));

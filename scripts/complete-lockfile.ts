@@ -1,8 +1,8 @@
 /**
- * Adds the optional packages of other platforms that package-lock.json lacks. npm leaves out those which the registry
- * in use does not have, and `npm ci` then refuses the whole lock file. Run it after every `npm install`; the added
- * entries are never fetched on a platform they are not made for. It completes the lock file of the project, or the one it is
- * given: `node --conditions=promptd-source scripts/complete-lockfile.ts bench/peers/package-lock.json`.
+ * Adds optional packages of other platforms that are missing from package-lock.json. npm leaves out packages that the
+ * current registry does not have, and `npm ci` then rejects the whole lock file. Run it after every `npm install`. The
+ * added entries are never fetched on other platforms. It completes the project's lock file, or the given one:
+ * `node --conditions=promptd-source scripts/complete-lockfile.ts bench/peers/package-lock.json`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const sorted = Object.entries(lock.packages).sort(([left], [right]) => left.loca
 writeFileSync(FILE, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`);
 console.log(`${missing.length} entries added.`);
 
-/** Looks where npm would: beside the package that asks, then in every directory above it. */
+/** Resolves a package like npm: next to the package that requires it, then in every directory above. */
 function isLocked(path: string, name: string): boolean {
   const parts = path.split("/node_modules/");
   const places = parts.map((_, index) => `${parts.slice(0, parts.length - index).join("/node_modules/")}/`);

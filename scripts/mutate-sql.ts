@@ -1,8 +1,8 @@
 /**
- * Mutation test of the rules that are functions of the database: for each change of one token in them, does a test fail,
- * and fail again? `npm run mutate:sql` runs all groups; arguments name groups, functions or lines (`credit_hold_for:32`).
- * Ends with 1 below 90 % in a group, and with --write stores the result of whole groups in bench/results/mutation.json.
- * What no test can tell apart is listed, with the reason, in mutate-sql/equivalent-mutants.json.
+ * Mutation test of the rules in database functions: for each change of one token, does a test fail twice? `npm run
+ * mutate:sql` runs all groups. Arguments name groups, functions, or lines (`credit_hold_for:32`). Exits with 1 if a group
+ * scores below 90 %. --write stores the result of whole groups in bench/results/mutation.json. Mutants that no test can
+ * distinguish are listed, with the reason, in mutate-sql/equivalent-mutants.json.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const SCORE_MIN = 0.9;
 
 interface Group {
   readonly functions: readonly string[];
-  /** The likeliest to fail first. */
+  /** The tests most likely to fail come first. */
   readonly files: readonly string[];
 }
 const GROUPS: Readonly<Record<string, Group>> = {
@@ -65,7 +65,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     ],
   },
 };
-/** Fewer random sequences than the test's own: the score is a lower bound. */
+/** Fewer random sequences than the test's default, so the score is a lower bound. */
 const QUICK = { PROMPTD_TEST_LEDGER_SEQUENCES: "25", PROMPTD_TEST_BRIEF: "1" };
 
 interface Equivalent {
@@ -147,7 +147,7 @@ async function judge(runs: TestRuns, mutant: Mutant, { files, equivalents }: Jud
   }
 }
 
-/** The database read the text and refused it, as syntax errors and access rule violations (class 42) are. */
+/** The database parsed and rejected the text: syntax error or access rule violation (class 42). */
 function isNoFunction(error: unknown): error is Error {
   return sqlState(error)?.startsWith("42") === true;
 }

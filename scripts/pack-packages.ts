@@ -1,7 +1,7 @@
 /**
- * Packs what `npm run build` made into tarballs, as they are published: `node scripts/pack-packages.ts DIR`; with
- * `--build` it builds first. Each manifest names the other packages by this release's exact version, and nothing that is
- * of use in a checkout alone.
+ * Packs the output of `npm run build` into tarballs, as published: `node scripts/pack-packages.ts DIR`. With `--build`, it
+ * builds first. Each manifest requires the other packages in this release's exact version, and omits everything that is
+ * useful only in a checkout.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { BUNDLED_LIBRARIES } from "./build-libraries.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** In the order in which they can be published. */
+/** In publishing order. */
 export const PACKAGES = ["contract", "client", "mcp", "console", "server", "cli"] as const;
 
 type Json = Record<string, unknown>;
@@ -22,7 +22,7 @@ interface Manifest extends Json {
   readonly files: readonly string[];
 }
 
-/** @returns the paths of the tarballs, in the order in which they can be published. */
+/** @returns the paths of the tarballs, in publishing order. */
 export function packPackages(outDir: string): string[] {
   mkdirSync(outDir, { recursive: true });
   return PACKAGES.map((name) => packOne(join(ROOT, "packages", name), resolve(outDir)));
@@ -50,7 +50,7 @@ function packOne(directory: string, outDir: string): string {
   }
 }
 
-/** The console is made of its dependencies already, the client of the contract, and the server holds some libraries. */
+/** The console's dependencies are already bundled, as are the client's contract and some of the server's libraries. */
 function publishedManifest(manifest: Manifest): Json {
   const { devDependencies: _dev, scripts: _scripts, dependencies = {}, exports, ...rest } = manifest;
   const isBundled = manifest.name === "@promptd/console";
@@ -84,12 +84,12 @@ function withoutSources(exports: Json): Json {
   );
 }
 
-/** The folder is asked for before anything is built. */
+/** Requires the folder before anything is built. */
 function packByHand(): void {
   const { values, positionals } = parseArgs({ options: { build: { type: "boolean" } }, allowPositionals: true });
   const [outDir] = positionals;
   if (outDir === undefined) {
-    console.error("Name the folder of the tarballs: npm run pack:packages -- DIR");
+    console.error("Name the output folder: npm run pack:packages -- DIR");
     process.exitCode = 1;
     return;
   }

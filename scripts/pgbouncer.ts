@@ -1,6 +1,6 @@
 /**
- * A PgBouncer of 1.21 or newer for the tests: the machine's own, or one built from Debian's sources when the release of
- * this machine has an older one. The build stays in /var/cache.
+ * PgBouncer 1.21 or newer for the tests: the machine's own, or one built from Debian's sources if this machine's release
+ * has an older one. The build stays in /var/cache.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -10,19 +10,19 @@ import { delimiter, dirname, join } from "node:path";
 const MINOR_MIN = 21;
 /** Its pgbouncer is 1.24. */
 const SOURCES = "trixie";
-/** Below the home of root the unprivileged user that runs it could not reach it. */
+/** Not in root's home, where the unprivileged user that runs it could not reach it. */
 const BUILT = "/var/cache/promptd/pgbouncer";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/** A mirror that is silent costs the tests of PgBouncer, not the whole run. */
+/** An unresponsive mirror costs only the PgBouncer tests, not the whole run. */
 const STEP_MS_MAX = 600_000;
 const TO_BUILD = ["gcc", "libc6-dev", "make", "pkg-config", "libevent-dev", "ca-certificates"];
 
-/** @returns the path of the program; null where it cannot be had, which leaves out the tests that need it. */
+/** @returns the path of the program; null if it is not available, which skips the tests that need it. */
 export function ensurePgbouncer(): string | null {
   try {
     return findPgbouncer() ?? build();
   } catch (error) {
-    console.error(`PgBouncer could not be had, so its tests are left out: ${String(error)}`);
+    console.error(`PgBouncer is not available, so its tests are skipped: ${String(error)}`);
     return null;
   }
 }
@@ -60,7 +60,7 @@ function build(): string {
   }
 }
 
-/** apt checks their signatures. It reads lists of its own here: those of the machine stay as they are. */
+/** apt checks the signatures. It uses its own package lists here and leaves the machine's lists alone. */
 function downloadSources(home: string): string {
   const list = join(home, "sources.list");
   writeFileSync(list, `deb-src [signed-by=${KEYRING}] http://deb.debian.org/debian ${SOURCES} main\n`);

@@ -1,6 +1,6 @@
 /**
- * Makes a release: `npm run release -- 0.2.0`. Sets the version of every package and of the server, closes the section of
- * the changelog and opens the next one. Review, commit and tag what it prints; the tag publishes.
+ * Prepares a release: `npm run release -- 0.2.0`. Sets the version of every package and of the server, closes the
+ * changelog's open section, and opens the next one. Review, commit, and tag as it prints; the tag publishes.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface Release {
   readonly day: string;
 }
 
-/** @throws Error when the version is not one, or is older than the present one. */
+/** @throws Error when the version is not valid or is older than the current version. */
 export function checkVersion(version: string, present: string): void {
   const parts = /^(\d+)\.(\d+)\.(\d+)$/.exec(version)?.slice(1).map(Number);
   if (parts === undefined) throw new Error(`The version must have the form 1.2.3, got "${version}".`);
@@ -23,14 +23,14 @@ export function checkVersion(version: string, present: string): void {
   if (at !== -1 && (parts[at] ?? 0) < (before[at] ?? 0)) throw new Error(`${version} is older than ${present}.`);
 }
 
-/** The changelog with its open section under the version and the day, and a new open one. @throws Error without an open section. */
+/** Puts the changelog's open section under the version and date, and adds a new open one. @throws Error without an open section. */
 export function closeChangelog(text: string, { version, day }: Release): string {
   const heading = text.split("\n").find((line) => line.startsWith("## ") && line.endsWith(OPEN));
   if (heading === undefined) throw new Error(`CHANGELOG.md has no section that ends with "${OPEN}".`);
   return text.replace(heading, `## Next${OPEN}\n\n## ${version}, ${day}`);
 }
 
-/** A manifest or the lock file with the version, where it names packages of this repository. */
+/** Sets the version in a manifest or the lock file, wherever it names packages of this repository. */
 export function setVersion(text: string, present: string, version: string): string {
   const manifest = JSON.parse(text) as { version?: string; packages?: Record<string, { version?: string }> };
   if (manifest.version === present) manifest.version = version;

@@ -1,9 +1,9 @@
 /**
- * The pictures of the console in docs/screens, of a fresh installation with the seed marketplace:
+ * Takes the pictures of the console in docs/screens, from a fresh installation with the seed marketplace:
  *
  *   npm run build:console && PROMPTD_TEST_CHROMIUM=/usr/bin/chromium node --conditions=promptd-source scripts/take-pictures.ts [FOLDER]
  *
- * Needs Chromium itself (see CONTRIBUTING.md): its headless shell sets text with other gaps. Takes about a minute.
+ * Needs full Chromium (see CONTRIBUTING.md), because its headless shell spaces text differently. Takes about a minute.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -75,7 +75,7 @@ try {
   rmSync(home, { recursive: true, force: true });
 }
 
-/** A first start prints it for people. */
+/** The link that a first start prints for people. */
 function welcomeLink(): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = "";
@@ -84,7 +84,7 @@ function welcomeLink(): Promise<string> {
       const [link] = /https?:\S+\/welcome#[\w-]+/.exec(printed) ?? [];
       if (link !== undefined) resolve(link);
     });
-    server.once("exit", () => reject(new Error(`The server printed no link that opens the console:\n${printed}`)));
+    server.once("exit", () => reject(new Error(`The server printed no link to the console:\n${printed}`)));
   });
 }
 
@@ -148,7 +148,7 @@ async function runText(page: Page, url: string): Promise<void> {
   await page.getByRole("heading", { name: "Receipt" }).waitFor();
 }
 
-/** What a page has and this process has not. */
+/** Browser globals that this process does not have. */
 interface PageScope {
   readonly DataTransfer: new () => { setData(type: string, text: string): void };
   readonly ClipboardEvent: new (type: string, init: object) => never;
@@ -159,7 +159,7 @@ interface PageScope {
   };
 }
 
-/** No shape stands in for what is loading, and the pictures that can be seen are there. */
+/** No loading placeholders are left, and all visible images are loaded. */
 function isShown(): boolean {
   const { document, innerHeight } = globalThis as unknown as PageScope;
   const isSeen = [...document.images].every(

@@ -1,7 +1,7 @@
 /**
- * What a user gets: the tarballs of a release, installed into empty folders and used there. `npm run test:packages`
- * builds and packs first. With a folder of tarballs as argument it takes those. Needs a registry for the dependencies.
- * `PROMPTD_TEST_NODES=20,24` chooses among the versions of Node.
+ * Tests what users get: a release's tarballs, installed into empty folders and used there. `npm run test:packages` builds
+ * and packs first. With a folder of tarballs as argument, it uses those. Needs a registry for the dependencies.
+ * `PROMPTD_TEST_NODES=20,24` selects Node versions.
  */
 import { globSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * Runs the tests of SQL on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the oldest found,
- * since the embedded server covers the newest); with arguments, what they choose, as `vitest run` does. Installs
- * PostgreSQL and PgBouncer on Debian when they are missing.
+ * Runs the SQL tests on a throwaway PostgreSQL from the machine's own programs: the oldest version found, at least 15,
+ * because the embedded server covers the newest. Arguments select tests, as for `vitest run`. Installs PostgreSQL and
+ * PgBouncer on Debian if they are missing.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -14,14 +14,14 @@ import { ensurePgbouncer } from "./pgbouncer.ts";
 const ROOT = join(import.meta.dirname, "..");
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 const MAJOR_MIN = 15;
-/** A test that does not import it, through whatever, meets no other server here than in `npm test`. */
+/** A test that does not import this file, even indirectly, would use the same server as in `npm test`. */
 const DATABASE_OF_TESTS = "packages/server/test/support/test-database.ts";
 /**
- * Tests with a database whose subject is something else: HTTP, a client, a provider, the file store, a process, ranking.
- * What they send to the database others send too (docs/decisions/2026-11-27-what-tests-cost.md).
+ * Tests that use a database but are about something else: HTTP, a client, a provider, the file store, a process, ranking.
+ * Other tests send the same statements to the database (docs/decisions/2026-11-27-what-tests-cost.md).
  */
 const NOT_ABOUT_SQL = [
-  "bench/chaos/**", // a chaos run on this server checks itself by the same statements
+  "bench/chaos/**", // a chaos run on this server verifies itself with the same statements
   "packages/cli/test/{browser-sign-in,operator-accounts,operator-prompts,own-prompts}.test.ts",
   "packages/console/**",
   "packages/server/src/models/calls/{call-choice,call-model,call-outputs,output-schema,provider-jobs}.test.ts",
@@ -36,7 +36,7 @@ const NOT_ABOUT_SQL = [
   "packages/server/test/wire/{cancel-run,create-run.*,files.410,get-me.200,get-prompt,get-run}.test.ts",
   "packages/server/test/wire/{python-client,rate-limit.429,resources,run-states,sandbox-directives,search-prompts}.test.ts",
 ];
-/** `nobody`: PostgreSQL refuses to run as root. */
+/** `nobody`, because PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const READY_MS_MAX = 60_000;
 
@@ -48,10 +48,10 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   const programs = findPrograms() ?? installPrograms();
-  // Named as those of global-setup.ts, which removes what a killed run has left.
+  // Named like the directories of global-setup.ts, which removes what a killed run has left behind.
   const home = mkdtempSync(join(await chooseDirectory(), `promptd-test-${process.pid}-`));
   if (isRoot) chownSync(home, UNPRIVILEGED, UNPRIVILEGED);
-  process.on("SIGINT", () => {}); // Ctrl-C reaches Vitest as well; this script has to outlive it, to stop the server
+  process.on("SIGINT", () => {}); // Ctrl-C also reaches Vitest; this script must outlive it to stop the server
   try {
     return await testOn(programs, home);
   } finally {
@@ -100,7 +100,7 @@ function installPrograms(): string {
   return found;
 }
 
-/** The role of the tests is no superuser, as promptd's own is none. */
+/** The tests' role is not a superuser, as promptd's role is not. */
 function createCluster(programs: string, data: string): void {
   const options = { ...account, env: environment, cwd: "/" };
   const initdb = ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];

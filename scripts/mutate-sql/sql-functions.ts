@@ -1,15 +1,15 @@
-/** The functions of the database, each with its text and where it stands. */
+/** The database functions, each with its text and location. */
 import { readSqlFiles, type SqlFile } from "../../packages/server/src/platform/database/sql-files.ts";
 
 export interface SqlFunction {
   readonly name: string;
   /** Path below `src`, such as "credits/sql/settle.sql". */
   readonly file: string;
-  /** Line of the file in which `text` begins, counted from 1. */
+  /** The line of the file where `text` begins, from 1. */
   readonly line: number;
-  /** The whole statement. */
+  /** The complete statement. */
   readonly text: string;
-  /** Where the body between the dollar quotes begins and ends in `text`. */
+  /** The start and end of the body between the dollar quotes in `text`. */
   readonly bodyStart: number;
   readonly bodyEnd: number;
 }

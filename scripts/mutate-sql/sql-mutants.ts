@@ -1,13 +1,13 @@
-/** Every change of one token of a function's body that could be a slip of its author. */
+/** Every change of one token in a function's body that could be an author's mistake. */
 import type { SqlFunction } from "./sql-functions.ts";
 
 export interface Mutant {
   readonly function: SqlFunction;
-  /** The whole changed statement. */
+  /** The complete changed statement. */
   readonly text: string;
   /** Line of the file. */
   readonly line: number;
-  /** The changed line before and after, without its indentation; together with the name it is the mutant's identity. */
+  /** The changed line before and after, without indentation. Together with the name, it identifies the mutant. */
   readonly before: string;
   readonly after: string;
 }
@@ -17,13 +17,13 @@ interface Token {
   readonly start: number;
 }
 
-/** A part of the statement; `end` is the first position behind it. */
+/** A part of the statement. `end` is the first position after it. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** What stands for what; each pair both ways where that makes sense. */
+/** Replacements, in both directions where that makes sense. */
 const SWAPS: Readonly<Record<string, readonly string[]>> = {
   "<": ["<=", ">"],
   "<=": ["<", ">"],
@@ -42,10 +42,10 @@ const SWAPS: Readonly<Record<string, readonly string[]>> = {
   not: [""],
 };
 
-/** Comments and string literals count as one token each, and are left alone. */
+/** Comments and string literals count as one token each and are not changed. */
 const TOKEN = /--[^\n]*|'(?:[^']|'')*'|:=|<=|>=|<>|\|\||::\w+|[<>=+\-*/,;()[\]:]|[\w.]+/g;
 const WHOLE_NUMBER = /^\d+$/;
-/** What ends one condition of a where, a join or an if. */
+/** The tokens that end a condition of a where, a join, or an if. */
 const CONDITION_END = new Set(
   "and or order group having returning limit for union then loop window join left cross on where ; ) else end when".split(
     " ",
@@ -64,7 +64,7 @@ export function findMutants(fn: SqlFunction): Mutant[] {
   return [...new Map(mutants.map((mutant) => [mutant.text, mutant])).values()];
 }
 
-/** The 1 of `perform 1 from` and of `exists (select 1 from`: nobody reads it. */
+/** The unused 1 in `perform 1 from` and `exists (select 1 from`. */
 function isFiller(tokens: readonly Token[], at: number): boolean {
   const [before, verb] = [tokens[at - 2]?.text, tokens[at - 1]?.text];
   return verb === "perform" || (verb === "select" && before === "(" && tokens[at + 1]?.text === "from");
@@ -75,7 +75,7 @@ function swapsOf({ text }: Token): readonly string[] {
   return Object.hasOwn(SWAPS, text) ? (SWAPS[text] ?? []) : [];
 }
 
-/** The condition behind a `where` or `and`, to be taken as fulfilled. */
+/** The condition after a `where` or `and`, to be replaced by true. */
 function conditionsAt(tokens: readonly Token[], at: number): Range[] {
   if (!CONDITION_START.has(tokens[at]?.text ?? "")) return [];
   let depth = 0;
@@ -91,13 +91,13 @@ function conditionsAt(tokens: readonly Token[], at: number): Range[] {
   return rangesOf(tokens.slice(at + 1, last + 1));
 }
 
-/** `for update`, with its `of`. */
+/** `for update`, including its `of`. */
 function locksAt(tokens: readonly Token[], at: number): Range[] {
   if (tokens[at]?.text !== "for" || tokens[at + 1]?.text !== "update") return [];
   return rangesOf(tokens.slice(at, tokens[at + 2]?.text === "of" ? at + 4 : at + 2));
 }
 
-/** From the first of these tokens to the last; none when there are none. */
+/** The range from the first of these tokens to the last; null for an empty list. */
 function rangesOf(tokens: readonly Token[]): Range[] {
   const [first, last] = [tokens[0], tokens.at(-1)];
   return first === undefined || last === undefined ? [] : [{ start: first.start, end: rangeOf(last).end }];

@@ -1,4 +1,4 @@
-/** The vectors of usual English words, as a file keeps them and as search wants them. */
+/** The vectors of common English words, as stored in a file and as used by search. */
 import { bytesOf, numbersOf, sectionOf } from "../../packages/server/src/search/data/data-file.ts";
 import type { Sections } from "../../packages/server/src/search/data/data-file.ts";
 import { stemEnglish } from "../../packages/server/src/search/text/analyser.ts";

@@ -1,5 +1,5 @@
 /**
- * WordNet's files to weighted expansions: which stems a reader may mean who wrote another word.
+ * Turns WordNet's files into weighted expansions: other stems that a searcher may mean by a word.
  * Formats: wndb(5WN), senseidx(5WN). Weights: measured 2026-11 on the development queries of bench/search.
  */
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Agents and whoever checks a server from outside, and a Node that only some of the packages run on. */
+/** Agents, conformance checks from outside, and a Node version that only some packages support. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -6,14 +6,14 @@ import { join } from "node:path";
 import type { Serving } from "./check-server.ts";
 import { check, children, COMMAND_MS_MAX, environmentOf, findNode, install } from "./empty-folders.ts";
 
-/** A host of agents that starts the command, and somebody who checks the server from outside. */
+/** An agent host that starts the command, and a conformance check of the server from outside. */
 export async function checkAgent(tarballs: readonly string[], { url, apiKey }: Serving): Promise<void> {
   const node = findNode("24");
   const cwd = install("agent", tarballs, node);
   const env = environmentOf({ cwd, node, env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey } });
-  await check("promptd mcp answers a host with its tools", () => expectTools("promptd", ["mcp"], { cwd, env }));
+  await check("promptd mcp returns its tools to a host", () => expectTools("promptd", ["mcp"], { cwd, env }));
   await check("promptd conform finds nothing wrong", async () => {
-    // Not awaited by a call that blocks: the log of the server has to be read meanwhile, or its pipe fills up.
+    // Not a blocking call: the server's log must be read meanwhile, or its pipe fills up.
     const child = spawn("promptd", ["conform", url, apiKey], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
     children.add(child);
     const chunks: string[] = [];
@@ -26,7 +26,7 @@ export async function checkAgent(tarballs: readonly string[], { url, apiKey }: S
   });
 }
 
-/** Speaks MCP with a program as a host does. */
+/** Talks MCP to a program, like a host. */
 async function expectTools(
   program: string,
   args: readonly string[],
@@ -60,20 +60,20 @@ const source = { client, choice: readChoice(null, null), fetchFile: fetch, readI
 await serveOnStdio({ source, version: "1" }, { signal: new AbortController().signal, onError: console.error });
 `;
 
-/** A Node that the server cannot run on: two of our packages say so when they are installed, and one sentence at the start. */
+/** A Node version that the server does not support: two of our packages warn on installation, and the start prints one sentence. */
 export async function checkLauncher(tarballs: readonly string[]): Promise<void> {
   const node = findNode("20");
   let cwd = "";
-  await check("promptd installs on Node 20 with two warnings, of the server and of itself", () => {
+  await check("promptd installs on Node 20 with two warnings, for the server and for itself", () => {
     cwd = install("server-20", tarballs, node, ["@promptd/server", "promptd"]);
   });
   const env = environmentOf({ cwd, node });
-  await check("promptd says on Node 20 which Node it needs", () => {
+  await check("promptd on Node 20 says which Node it needs", () => {
     const ended = spawnSync("promptd", ["--version"], { cwd, env, encoding: "utf8", timeout: COMMAND_MS_MAX });
     if (ended.status !== 1 || !ended.stderr.startsWith("promptd needs Node 22.19 or newer; this is v20"))
       throw new Error(ended.stderr);
   });
-  await check("the tools for agents are served on Node 20", async () => {
+  await check("the MCP tools work on Node 20", async () => {
     writeFileSync(join(cwd, "tools.mjs"), TOOLS_PROGRAM);
     await expectTools("node", ["tools.mjs"], { cwd, env });
   });

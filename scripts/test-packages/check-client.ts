@@ -1,4 +1,4 @@
-/** The client alone: what it brings, its types and its size, and runs on every runtime. */
+/** The client alone: its dependencies, types, and size, and runs on every runtime. */
 import { globSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLIENT_BYTES_MAX, measureClient } from "../build-client.ts";
@@ -38,9 +38,9 @@ export async function checkClient(tarball: string, majors: readonly string[], se
   const cwd = install("client", [tarball], findNode("24"));
   await check("the client installs alone, without zod", () => {
     const names = globSync("node_modules/{*,@*/*}/package.json", { cwd }).map((name) => dirname(name));
-    if (names.join() !== "node_modules/@promptd/client") throw new Error(`It brings ${names.join(", ")}.`);
+    if (names.join() !== "node_modules/@promptd/client") throw new Error(`It installs ${names.join(", ")}.`);
   });
-  await check("the client's types hold without any other package", () => {
+  await check("the client's types compile without any other package", () => {
     writeFileSync(join(cwd, "consumer.ts"), CONSUMER);
     writeFileSync(join(cwd, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER, files: ["consumer.ts"] }));
     run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd, node: findNode("24") });
@@ -74,7 +74,7 @@ interface Runtime {
   readonly args: readonly string[];
 }
 
-/** Other runtimes than Node, from their packages for this machine: without their installers, which would download more. */
+/** Runtimes other than Node, from their packages for this machine, without installers that would download more. */
 function runtimes(): Readonly<Record<string, Runtime>> {
   if (process.platform !== "linux") return {};
   const { arch } = process;

@@ -1,4 +1,4 @@
-/** The first minutes of a caller and of an author, each from an empty folder, with the command line. */
+/** The first minutes of a caller and an author, each from an empty folder, with the command line. */
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Serving } from "./check-server.ts";
 import { check, environmentOf, findNode, install, run } from "./empty-folders.ts";
 
-/** Somebody who has Node, the address of a server and a key: from an empty folder to a run. */
+/** A caller with Node, a server's address, and a key: from an empty folder to a run. */
 export async function checkCaller(tarballs: readonly string[], { url, apiKey }: Serving): Promise<void> {
   const node = findNode("24");
   await check("the first minutes of a caller", () => {
@@ -28,7 +28,7 @@ export async function checkCaller(tarballs: readonly string[], { url, apiKey }: 
       ["run", row.slug, `${first}=-`, ...rest.map((key) => `${key}=tea`)],
       "A long letter about tea.",
     );
-    if (text.trim() === "") throw new Error("The run gave no text.");
+    if (text.trim() === "") throw new Error("The run returned no text.");
     const refused = spawnSync("promptd", ["run", row.slug, "nosuch=1"], {
       cwd,
       env: environmentOf(own),
@@ -53,7 +53,7 @@ tests:
 Write a note about {{ topic }}.
 `;
 
-/** Somebody with a folder of prompts and a management token: from an empty folder to a version that callers run. */
+/** An author with a folder of prompts and a management token: from an empty folder to a version that callers run. */
 export async function checkAuthor(tarballs: readonly string[], serving: Serving): Promise<void> {
   const node = findNode("24");
   const token = await createToken(serving);
@@ -94,7 +94,7 @@ export async function checkAuthor(tarballs: readonly string[], serving: Serving)
   });
 }
 
-/** What the console does: signs in with the link of the first start, and makes a token. */
+/** Does what the console does: signs in with the first start's link and creates a token. */
 async function createToken({ url, welcome }: Serving): Promise<string> {
   const json = { "content-type": "application/json", origin: url };
   const code = new URL(welcome).hash.slice(1);

@@ -1,4 +1,4 @@
-/** The server of an installed package: it starts, shows its console, and stops. */
+/** The server from an installed package: it starts, serves its console, and stops. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
@@ -24,7 +24,7 @@ async function serve(cwd: string, node: string): Promise<Serving> {
     cwd,
     env: environmentOf({ cwd, node, env }),
     stdio: ["ignore", "pipe", "pipe"],
-    detached: true, // npx passes no signal on: its whole group gets them
+    detached: true, // npx does not forward signals, so the whole process group gets them
   });
   children.add(child);
   let [output, errors] = ["", ""];

@@ -1,4 +1,4 @@
-/** A program of somebody who has installed the client alone, for any runtime. */
+/** A program that uses only the installed client, for any runtime. */
 
 export interface ServerToUse {
   readonly url: string;
@@ -20,14 +20,14 @@ interface SearchRow {
   };
 }
 
-/** A prompt of the seed marketplace that takes one image, with what else it needs. */
+/** A seed marketplace prompt that requires one image, with its other inputs. */
 export async function findImagePrompt({ url, apiKey }: ServerToUse): Promise<Found> {
   const headers = { authorization: `Bearer ${apiKey}` };
   const answer = await fetch(`${url}/v1/prompts/publish?q=photo`, { headers });
   const { data, message } = (await answer.json()) as { data: { rows: readonly SearchRow[] } | null; message?: string };
   if (data === null) throw new Error(message);
   const row = data.rows.find(({ configs }) => configs.imageCount === 1);
-  if (row === undefined) throw new Error("The marketplace has no prompt that takes one image.");
+  if (row === undefined) throw new Error("The marketplace has no prompt with exactly one image input.");
   const required = Object.entries(row.configs.textInputs).filter(([, field]) => field.required);
   const inputs = Object.fromEntries(required.map(([key, { options }]) => [key, options?.[0] ?? "tea"]));
   return { promptVersionId: row.promptVersionId, inputs };
@@ -37,7 +37,7 @@ export async function findImagePrompt({ url, apiKey }: ServerToUse): Promise<Fou
 export const PNG_BASE64 =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/** @param image a prompt that takes one; `pixel.png` lies beside the program. */
+/** @param image a prompt with one image input; `pixel.png` is next to the program. */
 export function clientProgram({ url, apiKey, promptVersionId, inputs }: ServerToUse, image: Found): string {
   return `
 import { createClient, PromptdError } from "@promptd/client";
@@ -73,7 +73,7 @@ console.log(JSON.stringify({ plain: plain.runStatus, hasText: plain.text.length 
 `;
 }
 
-/** @throws Error with what came out when it is not what is to be. */
+/** @throws Error with the actual output when it differs from the expected one. */
 export function expectOutcome(output: string): void {
   const { seen, ...outcome } = JSON.parse(output) as { readonly seen: readonly string[] };
   const wanted = {

@@ -1,4 +1,4 @@
-/** Empty folders into which packages are installed, with the Node that somebody has, and what is run there. */
+/** Empty folders for installing packages with a given Node version, and running commands there. */
 import { spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,17 +6,17 @@ import { dirname, join } from "node:path";
 
 /** The checkout. */
 export const ROOT = join(import.meta.dirname, "../..");
-/** A release of each line that a package may be used with; the client's floor is the first. */
+/** One release of each supported Node line. The first is the oldest that the client supports. */
 export const NODES: Readonly<Record<string, string>> = { "20": "20.20.2", "22": "22.23.3", "24": "24.21.0" };
 
 export const home = mkdtempSync(join(tmpdir(), "promptd-packages-"));
-/** Nothing here takes that long, but an installation from a slow registry. */
+/** Nothing takes this long except an installation from a slow registry. */
 export const COMMAND_MS_MAX = 180_000;
 export const children = new Set<ChildProcess>();
 
 let failures = 0;
 
-/** Does a part of the work and says how it went; what fails stops nothing else. */
+/** Runs one check and prints its result. A failure does not stop other checks. */
 export async function check(what: string, work: () => Promise<string | void> | string | void): Promise<void> {
   const startedMs = performance.now();
   const took = () => `${((performance.now() - startedMs) / 1_000).toFixed(1)} s`;
@@ -31,7 +31,7 @@ export async function check(what: string, work: () => Promise<string | void> | s
 
 interface RunOptions {
   readonly cwd: string;
-  /** The folder of the Node that is first on the path. */
+  /** The folder of the Node to put first on the path. */
   readonly node: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -42,7 +42,7 @@ export function environmentOf({ node, env, cwd }: Omit<RunOptions, "input">): Re
   return { PATH: path, HOME: home, npm_config_update_notifier: "false", ...registryOf(process.env), ...env };
 }
 
-/** Where packages come from on this machine. */
+/** This machine's package registry. */
 function registryOf(env: NodeJS.ProcessEnv): Record<string, string> {
   const found = Object.entries(env).filter(([name]) =>
     /^npm_config_(registry|cafile)$|^(HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$/i.test(name),
@@ -51,7 +51,7 @@ function registryOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return { ...(Object.fromEntries(found) as Record<string, string>), npm_config_userconfig: userConfig };
 }
 
-/** @returns standard output. @throws Error with all output when it does not end with 0. */
+/** @returns standard output. @throws Error with all output when the exit code is not 0. */
 export function run(command: string, args: readonly string[], options: RunOptions): string {
   return runWhole(command, args, options).stdout;
 }
@@ -69,7 +69,7 @@ function runWhole(command: string, args: readonly string[], options: RunOptions)
   throw new Error(`${command} ${args.join(" ")} ended with ${ended.status}:\n${ended.stdout}${ended.stderr}`);
 }
 
-/** @param needNewer packages that npm must say need a newer Node; no others. */
+/** @param needNewer exactly the packages for which npm must warn that they need a newer Node. */
 export function install(
   name: string,
   packages: readonly string[],
@@ -88,7 +88,7 @@ export function install(
   return cwd;
 }
 
-/** The folder with the program of a version of Node: this one, or a package that brings it. */
+/** The folder of a Node version's program: this Node, or a package that contains it. */
 export function findNode(major: string): string {
   if (process.versions.node.startsWith(`${major}.`)) return dirname(process.execPath);
   const version = NODES[major] ?? major;
@@ -109,7 +109,7 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ends what still runs and removes the folders. @returns how many checks failed. */
+/** Ends running processes and removes the folders. @returns how many checks failed. */
 export function cleanUp(): number {
   for (const child of children) signalGroup(child, "SIGKILL");
   rmSync(home, { recursive: true, force: true, maxRetries: 10 });
