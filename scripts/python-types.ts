@@ -1,4 +1,4 @@
-/** The generated part of the Python client: endpoints, retry rules and types of answers, from the contract. */
+/** Generates part of the Python client from the contract: endpoints, retry rules, and response types. */
 import { ENDPOINTS, ERRORS, ID_FORM } from "@promptd/contract";
 import {
   batchResultSchema,
@@ -36,21 +36,21 @@ export function describePython(): string {
     ([name, { method, path }]) => `    "${name}": ("${method}", "${path}"),`,
   );
   const rules = Object.entries(ERRORS).map(([code, { retry }]) => `    "${code}": "${retry}",`);
-  return `"""Written by \`npm run docs\` from the contract of the service. Do not edit."""
+  return `"""Generated from the contract by \`npm run docs\`. Do not edit."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 
-#: Name -> method and path.
+#: Endpoint name -> method and path.
 ENDPOINTS: Dict[str, Tuple[str, str]] = {
 ${endpoints.join("\n")}
 }
 
-#: What an id looks like, in small or capital letters; no slug does.
+#: The form of an id, in lower or upper case. Slugs never have this form.
 ID_FORM = r"${ID_FORM.source}"
 
-#: Code of an error -> whether the request is sent again.
+#: Error code -> whether and when to retry the request.
 RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
 ${rules.join("\n")}
 }
@@ -63,10 +63,10 @@ function toSchema(schema: z.ZodType): Schema {
   return z.toJSONSchema(schema, { unrepresentable: "any" }) as Schema;
 }
 
-/** Name and text of each class, by what it says: two schemas of the same members are one class. */
+/** Name and text of each class, by its content: two schemas with the same members become one class. */
 type Classes = Map<string, { readonly name: string; readonly text: string }>;
 
-/** The Python type of a schema; objects become classes of this name, before what uses them. */
+/** The Python type of a schema; objects become classes with this name, defined before they are used. */
 function typeOf(name: string, schema: Schema, classes: Classes): string {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) {

@@ -1,10 +1,10 @@
-"""Written by `npm run docs` from the contract of the service. Do not edit."""
+"""Generated from the contract by `npm run docs`. Do not edit."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 
-#: Name -> method and path.
+#: Endpoint name -> method and path.
 ENDPOINTS: Dict[str, Tuple[str, str]] = {
     "createRun": ("POST", "/v1/runs"),
     "getRun": ("GET", "/v1/runs/:runId"),
@@ -27,10 +27,10 @@ ENDPOINTS: Dict[str, Tuple[str, str]] = {
     "getCredits": ("GET", "/v1/me/credits"),
 }
 
-#: What an id looks like, in small or capital letters; no slug does.
+#: The form of an id, in lower or upper case. Slugs never have this form.
 ID_FORM = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
-#: Code of an error -> whether the request is sent again.
+#: Error code -> whether and when to retry the request.
 RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
     "BAD_REQUEST_ERROR": "never",
     "UNAUTHORIZED_ERROR": "never",

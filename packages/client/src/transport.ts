@@ -129,7 +129,7 @@ function readEnvelope(text: string): Envelope<unknown> | null {
 }
 
 function connectionError(cause: unknown, timedOut: boolean, base: string): PromptdConnectionError {
-  const message = timedOut ? `${base} did not answer in time.` : `No connection to ${base}: ${deepestMessage(cause)}`;
+  const message = timedOut ? `${base} did not respond in time.` : `No connection to ${base}: ${deepestMessage(cause)}`;
   return new PromptdConnectionError(message, { timedOut, cause });
 }
 

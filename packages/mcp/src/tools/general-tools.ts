@@ -117,8 +117,8 @@ const CALLS: Readonly<Record<Name, GeneralCall>> = {
 type Given<N extends Name> = z.output<(typeof INPUTS)[N]>;
 
 function read<N extends Name>(name: N, given: unknown): Given<N> {
-  const takes = Object.keys(INPUTS[name].shape);
-  const parsed = INPUTS[name].safeParse(given ?? {}, { error: (issue) => describeIssue(name, takes, issue) });
+  const names = Object.keys(INPUTS[name].shape);
+  const parsed = INPUTS[name].safeParse(given ?? {}, { error: (issue) => describeIssue(name, names, issue) });
   if (parsed.success) return parsed.data as Given<N>;
   const faults = parsed.error.issues.map(({ message }) => message);
   throw new RangeError([...faults, ...(name === "run_prompt" ? ["Nothing was run."] : [])].join(" "));
@@ -138,10 +138,10 @@ async function searchPrompts(
 function describeRow(row: SearchRow): string {
   const { slug, title, description, configs, uses } = row;
   const inputs = Object.keys(configs.textInputs).map(oneLine).join(", ");
-  const takes = inputs === "" ? "" : ` Inputs: ${inputs}.`;
+  const inputsText = inputs === "" ? "" : ` Inputs: ${inputs}.`;
   const images = configs.imageCount === 0 ? "" : ` Images: ${configs.imageCount}.`;
   const facts = `${configs.output.type}, ${describePrice(configs)}, ${uses} runs`;
-  return `- ${slug}: ${oneLine(title)} (${facts}). ${oneLine(description)}${takes}${images}`;
+  return `- ${slug}: ${oneLine(title)} (${facts}). ${oneLine(description)}${inputsText}${images}`;
 }
 
 function summaryOf({ slug, title, description, configs, uses, upVotes }: SearchRow) {
