@@ -18,7 +18,7 @@ const schema = { type: "object", properties: { code: { type: "string", pattern: 
 const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: string, note: string, body?: string])[] =
   [
     [
-      "a list that stands alone",
+      "a list that is printed",
       "mustache",
       "{{#tags}}{{.}} {{/tags}}of {{tags}}",
       "",
@@ -39,7 +39,7 @@ const CARRIED: readonly (readonly [what: string, format: ForeignFormat, text: st
       "{{ item }}: {% for list_item in tags %}{{ list_item }}{% endfor %}",
     ],
     [
-      "a list that stands alone",
+      "a list that is printed",
       "openai",
       JSON.stringify({ model: "gpt-4.1", instructions: "Of {{rules}}.", input: "{{#each rules}}{{this}}{{/each}}" }),
       "",

@@ -104,7 +104,7 @@ describe("tests of a file", () => {
     ["{ expect: { matches: '(' } }", /is not a valid regular expression/],
     ["{ inputs: { other: x } }", /tests\[1\]\.inputs\.other: is not an input/],
     ["{ expect: { includes: x } }", /is not a known field/],
-  ])("%s are refused", (written, message) => {
+  ])("%s are faults", (written, message) => {
     expect(
       faultsOf(withTest(written))
         .map(({ field, message: text }) => `${field}: ${text}`)

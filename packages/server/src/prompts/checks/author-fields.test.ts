@@ -33,12 +33,7 @@ describe("settings of a call", () => {
   });
 
   test.each([
-    [
-      "a reasoning model of OpenAI",
-      "openai/gpt-5.2",
-      "temperature: 0.2",
-      "openai/gpt-5.2 does not support temperature",
-    ],
+    ["an OpenAI reasoning model", "openai/gpt-5.2", "temperature: 0.2", "openai/gpt-5.2 does not support temperature"],
     ["Responses", "openai/gpt-4.1", "seed: 7", "openai/gpt-4.1 does not support seed"],
     ["Responses", "openai/gpt-4.1", "stop: END", "openai/gpt-4.1 does not support stop"],
     ["Claude", "anthropic/claude-haiku-4-5", "temperature: 1.5", "accepts at most 1"],
@@ -135,7 +130,7 @@ describe("an output schema", () => {
     ["{ type: object, if: {}, then: {} }", "cannot be used: Conditional schemas"],
     ["text", "must be a JSON Schema, got text"],
     ["{ type: object, properties: { a: { type: string, pattern: x } } }", "schema.properties.a.pattern is a regular"],
-  ])("%s is refused", (schema, message) => {
+  ])("%s is rejected", (schema, message) => {
     expect(faults(textPrompt("x", `output: { schema: ${schema} }`)).join("\n")).toContain(message);
   });
 });
@@ -144,7 +139,7 @@ describe("a schema that a test expects", () => {
   test.each([
     ["{ type: nonsense }", "tests[1].expect.schema: cannot be used: Unsupported type: nonsense"],
     ["{ type: string, pattern: x }", "tests[1].expect.schema: cannot be used: schema.pattern is a regular expression"],
-  ])("%s is refused", (schema, message) => {
+  ])("%s is rejected", (schema, message) => {
     expect(faults(textPrompt("x", `tests: [{ expect: { schema: ${schema} } }]`)).join("\n")).toContain(message);
   });
 });
@@ -210,7 +205,7 @@ describe("inputs of a type", () => {
     ],
     ["{{ a }}", "inputs: { a: { type: number, options: [x] } }", "can be used only with type: select"],
     ["{{ a }}", "inputs: { a: { type: colour } }", "must be one of: text, number"],
-  ])("%s is refused", (body, fields, message) => {
+  ])("%s is rejected", (body, fields, message) => {
     expect(faults(textPrompt(body, fields)).join("\n")).toContain(message);
   });
 
@@ -290,9 +285,9 @@ x
       `webSearch: { sources: true }\n${schema}`,
       "which JSON output does not allow",
     ],
-    ["another value", "sandbox/text", "webSearch: often", "must be true, false or { sources: true }, got text"],
+    ["another value", "sandbox/text", "webSearch: often", "must be true, false, or { sources: true }, got text"],
     ["another member", "sandbox/text", "webSearch: { deep: true }", "webSearch.deep: is not a known field here"],
-  ])("is refused for %s: %s", (_name, model, fields, message) => {
+  ])("is a fault for %s: %s", (_name, model, fields, message) => {
     expect(faults(on(model, fields)).join("\n")).toContain(message);
   });
 

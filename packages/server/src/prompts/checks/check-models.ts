@@ -154,7 +154,7 @@ function checkFallback(
     const { masks, pictures } = countImages(step, context);
     const maskFault = maskProblem(masks, pictures, other);
     const searchFault = webSearchFault(step, other);
-    if (model === entry.model) fault(`${model} is the model it would stand in for: name another model`);
+    if (model === entry.model) fault(`${model} is the model that it should replace: name another model`);
     else if (other.modality !== entry.modality)
       fault(`${model} makes ${madeBy(other)}, but ${entry.model} makes ${madeBy(entry)}`);
     else if (maskFault !== null) fault(maskFault);

@@ -29,7 +29,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
       "9 steps.draft.model MODEL",
     ],
     [
-      "a last step of another model",
+      "a last step with another model",
       stepFile([...draft, "  paint:", "    count: 1", "    model: sandbox/text"]),
       "12 steps.paint.model MODEL",
     ],
@@ -60,7 +60,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
       "14 steps.draft.images MODEL",
     ],
     [
-      "more images than the model takes",
+      "more images than the model accepts",
       file(["images:", ...Array.from({ length: 9 }, () => "  - {}")]),
       "14 images MODEL",
     ],
@@ -83,7 +83,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
     ["a count in a text step", stepFile([...draft, "    count: 2", "  paint: {}"]), "10 steps.draft.count LIMITS"],
     ["too many output tokens", file(["tags: [a]", "maxOutputTokens: 5000000"]), "6 maxOutputTokens LIMITS"],
     [
-      "output tokens of an image model, given at the top to the last step",
+      "output tokens for an image model, set at the top level for the last step",
       stepFile(["maxOutputTokens: 5", ...draft, "  paint: {}"]),
       "7 maxOutputTokens LIMITS",
     ],
@@ -94,7 +94,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
       "13 steps.draft.template TEMPLATE_SYNTAX",
     ],
     [
-      "a step that is read before it ran",
+      "a step that is read before it runs",
       stepFile([...draft, "  paint: {}"], "<!-- step: draft -->\nx\n{{ steps.paint }}\n<!-- step: paint -->\nx"),
       "14 steps.draft.template STEP_ORDER",
     ],
@@ -119,7 +119,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
       "9 instructions TEMPLATE_SYNTAX",
     ],
     [
-      "broken instructions in a folded block, which has no lines of its own",
+      "broken instructions in a folded block, whose lines are not lines of the file",
       file(["tags: [a]", "instructions: >", "  Be brief.", "  {{ a b }}"]),
       "6 instructions TEMPLATE_SYNTAX",
     ],
@@ -166,7 +166,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
     ["a key twice", file(["tags: [a]", "tags: [b]"]), "6 tags FILE_SYNTAX"],
     ["an alias", file(["tags: [a]", "inputs:", "  a: &x {}", "  b: *x"]), "8 front matter FILE_SYNTAX"],
     ["a tag", file(["tags: [a]", "description: !!binary aGk="]), "6 front matter FILE_SYNTAX"],
-    ["a key that is no text", file(["tags: [a]", "x-map:", "  7: x"]), "7 front matter FILE_SYNTAX"],
+    ["a key that is not text", file(["tags: [a]", "x-map:", "  7: x"]), "7 front matter FILE_SYNTAX"],
     ["broken YAML", file(["tags: [a]", "inputs: ]"]), "6 front matter FILE_SYNTAX"],
     [
       "nesting",
@@ -207,7 +207,7 @@ describe("a fault of a JSON import names its path and its line", () => {
     ],
     ["no template", json({ title: "T", model: "sandbox/text" }), "4 prompts[1].template TEMPLATE_SYNTAX"],
     ["a broken template", json({ ...one, template: "x\n{{ a b }}" }), "7 prompts[1].template TEMPLATE_SYNTAX"],
-    ["a prompt that is no object", '{"promptd":1,\n"prompts":[\n7]}', "3 prompts[1] FIELD"],
+    ["a prompt that is not an object", '{"promptd":1,\n"prompts":[\n7]}', "3 prompts[1] FIELD"],
     [
       "one id twice",
       json(

@@ -56,7 +56,7 @@ describe("the JSON import form", () => {
     ["a key twice", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
     ["no list", '{"promptd":1}', "prompts", 1],
     ["another version", '{"promptd":2,"prompts":[]}', "promptd", 1],
-    ["a prompt that is no object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
+    ["a prompt that is not an object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
     [
       "one id twice",
       json([

@@ -80,7 +80,7 @@ describe("the form of a file", () => {
     ["a body over 100,000 characters", textPrompt("x".repeat(100_001)), "LIMITS"],
     ["an empty body", textPrompt("  "), "TEMPLATE_SYNTAX"],
     ["NUL in the body", textPrompt("a\0b"), "FILE_SYNTAX"],
-  ])("%s is refused", (_name, file, code) => {
+  ])("%s is rejected", (_name, file, code) => {
     expect(codesOf(file)).toContain(code);
   });
 
@@ -96,7 +96,7 @@ describe("the form of a file", () => {
       "the next line is indented as part of this text",
     ],
     ["a colon in a text", "description: Photo: a room", 'in quotes: description: "Photo: a room"'],
-    ["a colon beside a comment", "description: Photo: a room # mine", 'in quotes: description: "Photo: a room"'],
+    ["a colon before a comment", "description: Photo: a room # mine", 'in quotes: description: "Photo: a room"'],
     ["a colon in a quoted text", 'description: "Photo": a room', `in quotes: description: '"Photo": a room'`],
     ["a colon between braces", "inputs: { topic: { label: Photo: a room, maxLength: 9 } }", 'label: "Photo: a room"'],
     ["a colon in a long text", `description: Photo: ${"a".repeat(300)}`, `"Photo: ${"a".repeat(53)}…"`],
@@ -122,7 +122,7 @@ describe("fields", () => {
     ],
     ["an unknown field", "colour: x", /colour: is not a known field here. Known fields: promptd, id, title/],
     [
-      "a misspelt field",
+      "a misspelled field",
       "tgas: [x]",
       /tgas: is not a known field here. Did you mean "tags"\? Start custom fields with x-/,
     ],
@@ -131,7 +131,7 @@ describe("fields", () => {
       "inputs: { a: { requird: true } }",
       /inputs\.a\.requird: is not a known field here/,
     ],
-    ["an id that is no UUID", "id: cat", /id: must be a UUID, got "cat"/],
+    ["an id that is not a UUID", "id: cat", /id: must be a UUID, got "cat"/],
     ["a slug with capitals", "slug: Cat", /slug: must be 1 to 120/],
     [
       "a long description",
@@ -139,7 +139,7 @@ describe("fields", () => {
       /description: is 2,001 characters long; the limit is 2,000/,
     ],
     ["eleven tags", `tags: [${"abcdefghijk".split("").join(", ")}]`, /tags: has 11 tags; the limit is 10/],
-    ["a default that is no option", "inputs: { a: { options: [x], default: y } }", /must be one of: x/],
+    ["a default that is not an option", "inputs: { a: { options: [x], default: y } }", /must be one of: x/],
     ["an empty default of a select", "inputs: { a: { options: [x], default: '' } }", /no empty choice/],
     ["multiple without options", "inputs: { a: { multiple: {} } }", /needs options or type: list/],
     [
@@ -170,7 +170,7 @@ describe("fields", () => {
     ["a count of 5", "count: 5", /count: must be a whole number from 1 to 4/],
     ["a sample of an unknown input", "samples: [{ inputs: { b: x } }]", /samples\[1\]\.inputs\.b: is not an input/],
     ["a sample image that is not https", "samples: [{ images: ['http://x'] }]", /must be URLs that start with https/],
-  ])("%s is refused and explained", (_name, fields, message) => {
+  ])("%s is a fault with an explanation", (_name, fields, message) => {
     expect(messagesOf(textPrompt("{{ a }}", fields)).join("\n")).toMatch(message);
   });
 
@@ -201,8 +201,8 @@ describe("models and steps", () => {
     ["a model that does not exist", textPrompt("x").replace("sandbox/text", "acme/x"), "MODEL"],
     ["an option the model does not have", textPrompt("x", "options: { quality: high }"), "MODEL"],
     ["a value the option does not have", textPrompt("x", "options: { reasoningEffort: ultra }"), "MODEL"],
-    ["images for a model that takes none", textPrompt("x", "images: [{}]").replace("/text", "/text-free"), "MODEL"],
-    ["more images than the model takes", textPrompt("x", `images: [${"{}, ".repeat(9)}]`), "MODEL"],
+    ["images for a model that accepts none", textPrompt("x", "images: [{}]").replace("/text", "/text-free"), "MODEL"],
+    ["more images than the model accepts", textPrompt("x", `images: [${"{}, ".repeat(9)}]`), "MODEL"],
     ["count with a text model", textPrompt("x", "count: 2"), "LIMITS"],
     ["maxOutputTokens over the model's", textPrompt("x", "maxOutputTokens: 5000000"), "LIMITS"],
     [
@@ -210,7 +210,7 @@ describe("models and steps", () => {
       PENCIL_PORTRAIT.replace("options:", "maxOutputTokens: 10\noptions:"),
       "LIMITS",
     ],
-    ["a last step of another model", steps("steps: { a: { model: sandbox/text } }", "<!-- step: a -->\nx"), "MODEL"],
+    ["a last step with another model", steps("steps: { a: { model: sandbox/text } }", "<!-- step: a -->\nx"), "MODEL"],
     [
       "a slot that does not exist",
       steps("images: [{}]\nsteps: { a: { images: [2] } }", "<!-- step: a -->\nx"),
@@ -218,7 +218,7 @@ describe("models and steps", () => {
     ],
     ["an image that no step uses", steps("images: [{}]\nsteps: { a: { images: [] } }", "<!-- step: a -->\nx"), "MODEL"],
     [
-      "more steps than ten, also where only the body names them",
+      "more than ten steps, also if only the body names them",
       steps("", Array.from({ length: 11 }, (_, index) => `<!-- step: a${index} -->\nx\n`).join("")),
       "LIMITS",
     ],
@@ -229,7 +229,7 @@ describe("models and steps", () => {
       "STEP_ORDER",
     ],
     ["a step that reads an image", steps("", "<!-- step: a -->\nx\n<!-- step: b -->\n{{ steps.a }}"), "STEP_ORDER"],
-    ["a step that reads what does not exist", steps("", "<!-- step: a -->\n{{ steps.nope }}"), "STEP_ORDER"],
+    ["a step that reads a step that does not exist", steps("", "<!-- step: a -->\n{{ steps.nope }}"), "STEP_ORDER"],
     ["text before the first step", steps("", "Hello\n<!-- step: a -->\nx"), "FILE_SYNTAX"],
     ["a step twice", steps("", "<!-- step: a -->\nx\n<!-- step: a -->\ny"), "FILE_SYNTAX"],
     ["a step id with capitals", steps("", "<!-- step: A -->\nx"), "FILE_SYNTAX"],
@@ -249,7 +249,7 @@ describe("models and steps", () => {
       ),
       "LIMITS",
     ],
-  ])("%s is refused", (_name, file, code) => {
+  ])("%s is rejected", (_name, file, code) => {
     expect(codesOf(file)).toContain(code);
   });
 

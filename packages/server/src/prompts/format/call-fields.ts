@@ -151,7 +151,7 @@ function readWebSearch(reader: FieldReader): WebSearchChoice | false | null {
   if (node === null) return null;
   if (node.kind === "boolean") return node.value ? { sources: false } : false;
   if (node.kind !== "map") {
-    reader.fault("webSearch", `must be true, false or { sources: true }, got ${kindName(node)}`);
+    reader.fault("webSearch", `must be true, false, or { sources: true }, got ${kindName(node)}`);
     return null;
   }
   const search = new FieldReader(node, reader.fieldPath("webSearch"), reader.faults);

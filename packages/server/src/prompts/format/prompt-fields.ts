@@ -200,6 +200,6 @@ function readSampleOutput(node: SourceNode, reader: FieldReader): RawSample["out
   const data = output.requiredText("data", SAMPLE_RULE) ?? "";
   output.finish();
   if (type === "text" || type === "image" || type === "video") return { type, data };
-  if (type !== null) output.fault("type", `must be text, image or video, got "${type}"`);
+  if (type !== null) output.fault("type", `must be text, image, or video, got "${type}"`);
   return { type: null, data };
 }

@@ -19,7 +19,7 @@ test.each([
     "inputs: { a: { type: number, min: 5, max: 1 } }",
     /min \(5\) is greater than max \(1\)/,
   ],
-])("%s is refused and explained", (_name, fields, message) => {
+])("%s is a fault with an explanation", (_name, fields, message) => {
   const text = textPrompt("{{ a }}", fields);
   const written = fields.startsWith("title") ? text.replace(/^title: (?!").*\n/m, "") : text;
   expect(messagesOf(written).join("\n")).toMatch(message);

@@ -38,9 +38,9 @@ describe("a stored prompt that is written as a file publishes the same content a
       textPrompt("---\n# {{ a }}\n", 'inputs: { a: { default: "7", description: "yes: no # x" } }'),
     ],
     ["keys that look like numbers", textPrompt("{{ b }}{{ input['2'] }}", 'inputs: { b: {}, "2": {} }')],
-    ["instructions of several lines", textPrompt("x", "instructions: |\n  One.\n\n  Two: {{ a }}.")],
-    ["a search of the web", textPrompt("x", "webSearch: true")],
-    ["a search with its sources", textPrompt("x", "webSearch: { sources: true }")],
+    ["instructions on several lines", textPrompt("x", "instructions: |\n  One.\n\n  Two: {{ a }}.")],
+    ["web search", textPrompt("x", "webSearch: true")],
+    ["web search with sources", textPrompt("x", "webSearch: { sources: true }")],
     ["a sample", textPrompt("{{ a }}", 'samples: [{ inputs: { a: "1" }, outputs: ["One."] }]')],
   ])("%s", (_name, text) => {
     const { first, again } = readTwice(text);

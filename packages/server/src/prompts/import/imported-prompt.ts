@@ -55,9 +55,9 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
     notes.push(`The model was ${prompt.model}. Here it is ${model}, which is the same model or its successor.`);
   const convert = (text: string): string => {
     const { text: converted, notes: lost } = convertTemplate(text, prompt.syntax);
-    const { text: mended, notes: unread } = leaveOutUnread(converted);
+    const { text: readable, notes: unread } = leaveOutUnread(converted);
     notes.push(...lost, ...unread);
-    return mended;
+    return readable;
   };
   const texts = splitMessages(prompt.messages, notes);
   const converted = {

@@ -15,7 +15,7 @@ describe("placeholders of other languages", () => {
   test.each([
     ["a section", "{{#tone}}x", "{{#tone}}", "{% if tone != blank %}…{% endif %}"],
     [
-      "a section by a key with spaces",
+      "a section for a key with spaces",
       "{{# Child's Age }}",
       "{{# Child's Age }}",
       `{% if input["Child's Age"] != blank`,
@@ -30,7 +30,7 @@ describe("placeholders of other languages", () => {
     ["a partial", "{{> footer }}", "{{> footer }}", "Paste the partial's text here"],
     ["a comment", "{{! later }}", "{{! later }}", "{% comment %}"],
     ["an unescaped value", "{{{topic}}}", "{{{topic}}}", "{{ topic }}"],
-    ["an unescaped value by &", "{{& topic}}", "{{& topic}}", "{{ topic }}"],
+    ["an unescaped value with &", "{{& topic}}", "{{& topic}}", "{{ topic }}"],
     ["other delimiters", "{{=<% %>=}}", "{{=<% %>=}}", "Custom delimiters are not supported"],
     ["a loop variable", "{{@index}}", "{{@index}}", "forloop.index"],
   ])("%s is a fault that says how to write it in Liquid", (_name, text, piece, spelling) => {
@@ -144,7 +144,7 @@ describe("placeholders of other languages", () => {
     ["an unclosed raw block", "{% raw %}{topic}"],
     ["LaTeX and indices", "\\frac{a}{b} x_{i} y^{n}"],
     ["JSON and code", 'Answer with {"name": "x"} or {} and f(){ return 1; } a << b >> 2;'],
-    ["counts of regular expressions", "[0-9]{2} (ab){3} \\d{4} .{5} x{1,3} a?{2}"],
+    ["repetition counts of regular expressions", "[0-9]{2} (ab){3} \\d{4} .{5} x{1,3} a?{2}"],
     ["members of code and of style sheets", "{a: b} {topic: string} {color:red} {a:1,b:2} {x: 1, y: 2} 50% (x)s {}"],
     ["one square bracket", "[topic] and a[0][1]"],
   ])("%s is left alone", (_name, text) => {

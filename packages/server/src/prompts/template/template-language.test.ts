@@ -105,10 +105,10 @@ describe("a key", () => {
 describe("the engine itself rejects what the scan missed", () => {
   test.each([
     ["a tag that is not allowed", "{% increment a %}", /tag "increment" not found/],
-    ["a tag of the name of a member of every object", "{% constructor %}", /tag "constructor" not found/],
+    ["a tag with the name of a member of every object", "{% constructor %}", /tag "constructor" not found/],
     ["a filter that is not allowed", "{{ a | date }}", /undefined filter: date/],
-    ["a name that nobody gave", "{{ b }}", /undefined variable: b/],
-    ["a member that a value has from its prototype", "{{ o.toString }}", /undefined variable: o\.toString/],
+    ["an undefined name", "{{ b }}", /undefined variable: b/],
+    ["a member that a value inherits from its prototype", "{{ o.toString }}", /undefined variable: o\.toString/],
   ])("%s", (_, template, message) => {
     expect(() => render(template, { a: "x", o: {} })).toThrow(message);
   });

@@ -54,7 +54,7 @@ test("a number between two letters stands for that many letters", () => {
   const tagged = setup({ kindnesses: 0 });
   tagged.set("kubernetes", 3, 0);
   tagged.set("kilometers", 1, 0);
-  expect(spellOut("k8s", tagged)).toBe("kubernetes"); // it stands in tags and descriptions alone
+  expect(spellOut("k8s", tagged)).toBe("kubernetes"); // it occurs only in tags and descriptions
   expect(spellOut("b2b", setup({ bulb: 9 }))).toBeNull();
   for (const word of ["k8x", "k1s", "8ks", "k8", "kubernetes"]) expect(spellOut(word, vocabulary)).toBeNull();
 });
