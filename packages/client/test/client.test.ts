@@ -62,7 +62,7 @@ describe("every request", () => {
   });
 
   test.each(["", "127.0.0.1:8787", "ftp://x", "javascript:alert(1)"])(
-    "a base URL of %j is refused at once",
+    "a base URL of %j is refused immediately",
     (baseUrl) => {
       expect(() => createClient({ baseUrl, apiKey: "k" })).toThrow(TypeError);
     },
@@ -89,7 +89,7 @@ describe("every request", () => {
 
 describe("errors", () => {
   test.each(Object.entries(ERRORS))(
-    "%s arrives as a PromptdError with everything the answer said",
+    "%s arrives as a PromptdError with everything in the response",
     async (code, entry) => {
       const answer = failure(entry.httpStatus, code, {
         data: { runId: ID, issues: [{ path: ["body"], code: "required", message: "m" }] },
@@ -112,16 +112,16 @@ describe("errors", () => {
   );
 
   test.each<[string, Exclude<Answer, string>]>([
-    ["a page", { status: 200, raw: "<html>Welcome</html>", headers: { "content-type": "text/html" } }],
+    ["an HTML page", { status: 200, raw: "<html>Welcome</html>", headers: { "content-type": "text/html" } }],
     ["JSON of another service", { status: 404, body: { detail: "Not Found" } }],
-    ["a success that its status contradicts", { status: 400, body: { status: "SUCCESS", data: {} } }],
+    ["a success whose HTTP status contradicts it", { status: 400, body: { status: "SUCCESS", data: {} } }],
     [
-      "an error that its status contradicts",
+      "an error whose HTTP status contradicts it",
       { status: 200, body: { status: "SERVER_ERROR", message: "m", data: null } },
     ],
     ["a code outside the closed set", { status: 403, body: { status: "FORBIDDEN", message: "m", data: null } }],
     ["an envelope without data", { status: 200, body: { status: "SUCCESS" } }],
-    ["nothing", { status: 200, raw: "" }],
+    ["an empty body", { status: 200, raw: "" }],
   ])("%s is a PromptdProtocolError, not a result", async (_, answer) => {
     const { client, seen } = await setup([answer]);
     const error = await client.me.get().catch((thrown: unknown) => thrown);

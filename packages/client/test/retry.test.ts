@@ -179,7 +179,7 @@ describe("a POST without an Idempotency-Key", () => {
     ["a lost connection", "reset"],
     ["a proxy's own page", page],
     ["a 500", broken],
-  ])("is not sent again after %s: a second key that nobody has seen could be made", async (_, answer) => {
+  ])("is not retried after %s: it could create a second key that nobody has seen", async (_, answer) => {
     const { baseUrl, seen } = await setup([answer]);
     const manage = manageAt(baseUrl);
     await expect(manage.send("createKey", { body: { name: "laptop" } })).rejects.toBeInstanceOf(Error);
