@@ -1,4 +1,4 @@
-/** `npm start` in two terminals of one checkout: each builds, and each serves what is whole. */
+/** `npm start` in two terminals of one checkout: both build, and both serve a complete build. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,10 +24,10 @@ const read = async (place: string) => [
   await readFile(join(place, "last"), "utf8"),
 ];
 
-test("of two builds at once each ends, and one is there whole", async () => {
+test("two concurrent builds both end, and one complete build is there", async () => {
   const { root, place } = await placeOf();
   await buildFolder({ place, ...writer("old"), isCurrent: () => false });
-  // The second begins and ends while the first is half done, and a reader sees whole builds before and after.
+  // The second starts and ends while the first is half done. A reader sees complete builds before and after.
   const seen: string[][] = [];
   const meanwhile = async () => {
     seen.push(await read(place));
@@ -44,7 +44,7 @@ test("of two builds at once each ends, and one is there whole", async () => {
   expect(await readdir(root)).toEqual(["dist"]);
 });
 
-test("what another has built meanwhile stays, and a build that fails changes nothing", async () => {
+test("a build that another process made meanwhile stays, and a failed build changes nothing", async () => {
   const { root, place } = await placeOf();
   await buildFolder({ place, ...writer("old"), isCurrent: () => false });
   expect(await buildFolder({ place, ...writer("new"), isCurrent: () => true })).toBe(true);

@@ -1,4 +1,6 @@
-/** Messages and documents name only commands of promptd that exist. That docs/cli.md has each is checked by docs.test.ts. */
+/**
+ * Messages and documents name only promptd commands that exist. docs.test.ts checks that docs/cli.md has all of them.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,13 +12,13 @@ import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 const ROOT = join(import.meta.dirname, "../../../..");
 const TABLE = { ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS };
 const COMMANDS = Object.keys(TABLE);
-/** How other texts go on that begin with the word promptd: sentences about it, and labels of what is its own. */
+/** What follows the word promptd in texts that are not commands: sentences about it, and labels. */
 const PROSE =
   /^(needs|has|could|failed|is|does|listens|runs published|seed catalogue|file addresses|secret fingerprint)\b/;
-/** After a quote, a bracket, a colon or npx, or at the beginning of a line. */
+/** After a quote, a bracket, a colon, or npx, or at the start of a line. */
 const MENTION = /(?:["'`(]|: |npx |^\s*)promptd ([a-z]+(?:[ -][a-z]+)*)/gm;
 
-/** Every command that a text names, as it stands there with the words behind it. */
+/** Returns every command that a text names, with the words that follow it. */
 function mentionsIn(text: string): string[] {
   return [...text.matchAll(MENTION)].map(([, words = ""]) => words).filter((words) => !PROSE.test(words));
 }
@@ -35,7 +37,7 @@ function strangeIn(pattern: string): string[] {
   );
 }
 
-describe("every command of promptd exists that is named", () => {
+describe("every promptd command that is named exists", () => {
   test.each(["packages/*/src/**/*.ts", "packages/*/bin/*", "*.md", "docs/**/*.md", "examples/*.md"])(
     "in %s",
     (pattern) => {
@@ -43,7 +45,7 @@ describe("every command of promptd exists that is named", () => {
     },
   );
 
-  test("and one that does not is found", () => {
+  test("and a command that does not exist is found", () => {
     const text =
       'Run "promptd admin key rotate". Or: promptd register\n`promptd runs list --all`, npx promptd admin key create';
     const found = mentionsIn(text);
@@ -52,7 +54,7 @@ describe("every command of promptd exists that is named", () => {
   });
 });
 
-test("the list of commands has each under a heading, on one page of 60 lines and 80 columns", async () => {
+test("the list of commands has every command under a heading, on one page of 60 lines and 80 columns", async () => {
   const lines = (await describeSections(TABLE)).split("\n");
   expect(lines).not.toContain("Other:");
   const firsts = [...new Set(COMMANDS.map((command) => command.split(" ", 1)[0] ?? ""))];
@@ -62,7 +64,7 @@ test("the list of commands has each under a heading, on one page of 60 lines and
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
-test("the help of each command fits a terminal of 80 columns, but for its usage and its longest flags", async () => {
+test("the help of each command fits a terminal of 80 columns, except its usage and its longest flags", async () => {
   const wide = await Promise.all(
     Object.entries(TABLE).map(async ([name, load]) => {
       const [, details = "", flags = ""] =
@@ -76,7 +78,7 @@ test("the help of each command fits a terminal of 80 columns, but for its usage 
 });
 
 describe("the worked session of each command", () => {
-  test.each(Object.entries(TABLE))("promptd %s has one, with flags that it has", async (name, load) => {
+  test.each(Object.entries(TABLE))("promptd %s has one, with flags that exist", async (name, load) => {
     const command = await load();
     const lines = command.session
       .split("\n")

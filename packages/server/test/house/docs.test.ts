@@ -42,7 +42,7 @@ test.each(GENERATED_PARTS)(
   },
 );
 
-test("the chart of the README is what the last record says, if it is a quiet one; run npm run docs to draw it anew", () => {
+test("the README's chart shows the last record if that is a quiet one; run npm run docs to redraw it", () => {
   expect(existsSync(join(ROOT, CHART_FILE)) ? read(CHART_FILE) : null).toBe(drawChart());
 });
 
@@ -63,7 +63,7 @@ test("every link between pages leads somewhere", () => {
   expect(broken).toEqual([]);
 });
 
-test("every link to a part of a page leads to a heading of it, here and in the console", () => {
+test("every link to a part of a page leads to one of its headings, here and in the console", () => {
   const anchors = (page: string) => new Set(partsOf(page, read(page)).map(({ anchor }) => anchor));
   const broken = ["README.md", ...globSync("docs/*.md", { cwd: ROOT })].flatMap((page) =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].flatMap(([, path = "", anchor = ""]) => {
@@ -74,13 +74,13 @@ test("every link to a part of a page leads to a heading of it, here and in the c
   expect(broken).toEqual([]);
 });
 
-test("the console lists every page of docs/, and none that is not there", () => {
+test("the console lists every page of docs/, and no missing page", () => {
   const listed = read("packages/console/src/screens/docs/guides.ts").matchAll(/\bname: "([a-z-]+)"/g);
   const pages = globSync("*.md", { cwd: join(ROOT, "docs") }).map((page) => page.replace(".md", ""));
   expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(pages));
 });
 
-test("no published text speaks of a machine's own paths", () => {
+test("no published text mentions paths of a machine", () => {
   const pages = ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })];
   expect(pages.filter((page) => /\/(home|root|Users)\/[a-z]/.test(read(page)))).toEqual([]);
 });

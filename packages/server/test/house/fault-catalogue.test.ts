@@ -1,4 +1,4 @@
-/** The table of faults in docs/internals/fault-cases.md names tests that exist, or says why there is none. */
+/** The table of faults in docs/internals/fault-cases.md names tests that exist, or says why there are none. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "../../../..");
 const FILES = new Map(
   globSync(["packages/*/{src,test}/**/*.test.ts", "bench/**/*.test.ts"], {
     cwd: ROOT,
-    exclude: (name) => name.includes("node_modules"), // the peers of the benchmarks have tests of their own
+    exclude: (name) => name.includes("node_modules"), // the benchmark peers have their own tests
   }).map((file) => [basename(file), readFileSync(join(ROOT, file), "utf8")]),
 );
 
@@ -24,7 +24,9 @@ function rowsOf(page: string): Row[] {
   });
 }
 
-/** What is wrong with a row: a file, a test or a fault point that is not there, or nothing to show for the case. */
+/**
+ * Returns what is wrong with a row: a missing file, test, or fault point, or a case without anything to show for it.
+ */
 function problemsOf({ number, text }: Pick<Row, "number" | "text">): string[] {
   let file: string | null = null;
   let tests = 0;
@@ -44,23 +46,23 @@ function problemsOf({ number, text }: Pick<Row, "number" | "text">): string[] {
   return problems;
 }
 
-/** A title is a literal that begins with it: of a test, of a group, or of a row of test.each. */
+/** A title is a literal that starts with it: of a test, a group, or a row of test.each. */
 const names = (source: string, title: string) => ['"', "`", "'"].some((quote) => source.includes(quote + title));
 
 const rows = rowsOf(readFileSync(join(ROOT, "docs/internals/fault-cases.md"), "utf8"));
 
-test("each case stands there once, and has a number of its own, without a gap", () => {
+test("each case is listed once and has its own number, without gaps", () => {
   expect(new Set(rows.map(({ about }) => about)).size).toBe(rows.length);
   expect(rows.length).toBeGreaterThan(90);
   const numbers = rows.map(({ number }) => number).sort((a, b) => a - b);
   expect(numbers).toEqual(rows.map((_, i) => i + 1));
 });
 
-test("every file, test and fault point that a case names exists, and a case without a test says why", () => {
+test("every file, test, and fault point that a case names exists, and a case without a test says why", () => {
   expect(rows.flatMap(problemsOf)).toEqual([]);
 });
 
-describe("a row is found out", () => {
+describe("a wrong row is found", () => {
   test.each([
     ["that names a file which is not there", '`no-such.test.ts`: "a thing"', "no file no-such.test.ts"],
     ["that names a test which is not there", '`tidy.test.ts`: "is never"', 'no test "is never" in tidy.test.ts'],

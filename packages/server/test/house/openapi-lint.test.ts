@@ -1,4 +1,4 @@
-/** Both OpenAPI documents as a linter that knows the specification reads them. */
+/** Checks both OpenAPI documents with a linter that knows the specification. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { CALLERS_API, MANAGE_API } from "../../src/http/described-apis.ts";
 import { openApiText } from "../../src/http/openapi.ts";
 
 const LINTER = join(dirname(fileURLToPath(import.meta.resolve("@redocly/cli/package.json"))), "bin/cli.js");
-/** It asks nobody on the network: neither for a newer version nor to report its use. */
+/** It makes no network requests: neither to look for a newer version nor to report its use. */
 const QUIET = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" };
 
 const CALLERS = openApiText("https://promptd.example.org", CALLERS_API);
@@ -26,16 +26,18 @@ interface Problem {
   readonly location: readonly { readonly source: { readonly ref: string } }[];
 }
 
-/** What it finds, errors and warnings, in its own words. It reads all documents at once: each start of it takes a second. */
+/**
+ * Returns its errors and warnings, in its own words. It reads all documents at once, because each start takes a second.
+ */
 let problems: readonly Problem[];
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), "promptd-openapi-"));
   for (const [name, text] of Object.entries(DOCUMENTS)) await writeFile(join(folder, name), text);
   const args = [LINTER, "lint", ...Object.keys(DOCUMENTS), "--extends=recommended", "--format=json"];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env: QUIET }).catch(
-    (error: { stdout: string }) => error, // an exit code other than 0: there are errors
+    (error: { stdout: string }) => error, // a nonzero exit code: there are errors
   );
-  const reports = JSON.parse(`[${stdout.replaceAll(/^\}\s*\{/gmu, "},{")}]`) as { problems: Problem[] }[]; // one behind another
+  const reports = JSON.parse(`[${stdout.replaceAll(/^\}\s*\{/gmu, "},{")}]`) as { problems: Problem[] }[]; // one after another
   problems = reports.flatMap((report) => report.problems);
   await rm(folder, { recursive: true });
 });
@@ -52,6 +54,6 @@ test.each(["openapi.json", "manage-openapi.json"] as const)(
   },
 );
 
-test("a document with an error is told from one without", () => {
+test("a document with an error is distinguished from a document without", () => {
   expect(findings("wrong.json")).not.toEqual([]);
 });

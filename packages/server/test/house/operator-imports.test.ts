@@ -1,4 +1,7 @@
-/** What an operator's command and a start load: the AI SDK, the edge and the image decoder would cost a third of their time. */
+/**
+ * What operator commands and startup load: the AI SDK, the HTTP server, and the image decoder would take a third of
+ * their time.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -29,13 +32,13 @@ async function packagesOf(module: string): Promise<string[]> {
 
 const HEAVY = ["ai", "@ai-sdk/openai", "undici", "find-my-way", "sharp"];
 
-test("an operator's command loads neither the AI SDK nor what only a server needs", async () => {
+test("an operator command loads neither the AI SDK nor what only a server needs", async () => {
   const loaded = await packagesOf("operator-entry.ts");
   expect(loaded).toContain("pg");
   expect(loaded.filter((name) => HEAVY.includes(name))).toEqual([]);
 });
 
-test("a server's start waits for nothing that its first request does not need", async () => {
+test("a server's startup waits for nothing that its first request does not need", async () => {
   const loaded = [...(await packagesOf("app.ts")), ...(await packagesOf("models/ai-sdk/adapter.ts"))];
   expect(loaded).toContain("find-my-way");
   const later = [
@@ -52,6 +55,6 @@ test("a server's start waits for nothing that its first request does not need", 
   expect(loaded.filter((name) => later.includes(name))).toEqual([]);
 });
 
-test("asking for a picture does load the AI SDK, so the tests above can see it", async () => {
+test("requesting a picture does load the AI SDK, so the tests above can see it", async () => {
   expect(await packagesOf("models/ai-sdk/image.ts")).toContain("ai");
 });

@@ -1,4 +1,7 @@
-/** What is published, as far as it can be held without a registry; `npm run test:packages` installs and uses it all. */
+/**
+ * What is published, as far as it can be checked without a registry; `npm run test:packages` installs and uses all of
+ * it.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -19,11 +22,11 @@ interface Manifest {
 const manifests = PACKAGES.map((name) => JSON.parse(read(`packages/${name}/package.json`)) as Manifest);
 
 describe("the packages", () => {
-  test("all have the version that the server says it has", () => {
+  test("all have the version that the server reports", () => {
     expect(manifests.map(({ version }) => version)).toEqual(PACKAGES.map(() => VERSION));
   });
 
-  test("say which Node they need: the client an older one than the server, and the pages of the console none", () => {
+  test("say which Node they need: the client an older one than the server, and the console's pages none", () => {
     expect(manifests.map(({ name, engines }) => `${name} ${engines?.node}`)).toEqual([
       "@promptd/contract >=20.3",
       "@promptd/client >=20.16",
@@ -35,11 +38,11 @@ describe("the packages", () => {
     expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
   });
 
-  test("of the client depends on nothing", () => {
+  test("of the client have no dependencies", () => {
     expect(manifests[PACKAGES.indexOf("client")]?.dependencies).toBeUndefined();
   });
 
-  test("of the client loads 12.3 kB at most before a page runs a prompt, and the rest on demand", async () => {
+  test("of the client load at most 12.3 kB before a page runs a prompt, and the rest on demand", async () => {
     const { first, later } = await measureClient(join(ROOT, "packages/client/src/index.ts"));
     expect(first).toBeLessThanOrEqual(CLIENT_BYTES_MAX);
     expect(later).toBeGreaterThan(0);
@@ -51,13 +54,13 @@ describe("the packages", () => {
     expect(workflow).toContain("- run: npm run test:packages");
   });
 
-  test("are published by a workflow that signs where they come from", () => {
+  test("are published by a workflow that signs their origin", () => {
     const workflow = read(".github/workflows/publish.yml");
     expect(workflow).toContain("id-token: write");
     expect(workflow).toContain("--provenance");
     const published = PACKAGES.map((name) => (name === "cli" ? "promptd" : `promptd-${name}`)).join(" ");
     expect(workflow).toContain(`for name in ${published}; do`);
-    expect(workflow.match(/npm publish \S+/g)).toEqual(['npm publish "./tarballs/$name-$version.tgz"']); // a bare path names a repository
+    expect(workflow.match(/npm publish \S+/g)).toEqual(['npm publish "./tarballs/$name-$version.tgz"']); // a bare path would name a repository
   });
 });
 
@@ -70,7 +73,7 @@ describe("a release", () => {
     expect(() => closeChangelog("# Changelog\n", { version: "0.3.0", day: "2026-12-01" })).toThrow("no section");
   });
 
-  test("sets the version of ours alone in manifests and the lock file", () => {
+  test("sets only the version of our packages in manifests and the lock file", () => {
     const lock = {
       version: "0.1.0",
       packages: {

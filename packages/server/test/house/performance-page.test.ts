@@ -1,4 +1,4 @@
-/** The page on performance, of records that are made up: every kind there is, quiet and busy, whole and with gaps. */
+/** The performance page, for invented records of every kind: quiet and busy, complete and with gaps. */
 import { describe, expect, test } from "vitest";
 import { describeChart, drawChart } from "../../../../scripts/performance-chart.ts";
 import { describePerformance } from "../../../../scripts/performance-page.ts";
@@ -127,7 +127,7 @@ const RECORDS: { readonly [Name in keyof Records]: Omit<Records[Name], "database
 
 type Changes = { readonly [Name in keyof Records]?: Partial<Records[Name]> };
 
-/** As they come from their files: through JSON. */
+/** As read from their files: through JSON. */
 function readOf(machine: Omit<Machine, "sizes">, changes: Changes = {}): ReadRecord {
   return (name) => parseRecord(name, JSON.stringify({ case: name, ...machine, ...RECORDS[name], ...changes[name] }));
 }

@@ -5,7 +5,7 @@ import { describeThirdParty } from "../../../../scripts/third-party.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
-test("THIRD-PARTY.md lists every production dependency as it is installed; run npm run notice to write it anew", () => {
+test("THIRD-PARTY.md lists every production dependency as installed; run npm run notice to rewrite it", () => {
   expect(readFileSync(join(ROOT, "THIRD-PARTY.md"), "utf8")).toBe(describeThirdParty());
 });
 

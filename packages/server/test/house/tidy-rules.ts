@@ -1,6 +1,7 @@
 /**
- * Properties of the code itself: who may import whom, which file may touch what, how long a file may be. Every rule
- * takes sources and gives the violations it found, so that the test can also show that it catches a seeded one.
+ * Properties of the code itself: which imports are allowed, which file may touch what, and how long a file may be.
+ * Every rule takes sources and returns the violations it finds, so that the test can also show that it catches a seeded
+ * violation.
  */
 import { ENDPOINTS } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
@@ -24,7 +25,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   server: ["client", "contract", "mcp"],
 };
 
-/** They work on the database in process, and load the server only when they run. */
+/** These work on the database in process, and load the server only when they run. */
 const SERVER_COMMANDS = /^packages\/cli\/src\/commands\/(?:operator|prompt)\//;
 
 /** Server folders from left to right. Import only to the left; enter a slice only through its index.ts. */
@@ -47,7 +48,7 @@ const ORDER = [
 /** These two have no index.ts: their files are entered by name. */
 const GROUND = ["platform", "http"];
 const SERVER = "packages/server/src/";
-/** Parts of the composition root, as the files of src/ themselves: they may import every slice. */
+/** Parts of the composition root, like the files directly in src/: they may import every slice. */
 const COMPOSITION = ["operator"];
 
 const LINES_MAX = 400;
@@ -59,7 +60,7 @@ function isCode({ path }: Source): boolean {
   return path.startsWith("packages/") && path.includes("/src/") && !path.endsWith(".test.ts");
 }
 
-/** Static imports, and those at run time that name what they import. */
+/** Static imports, and imports at run time that name what they import. */
 const IMPORTS = /(?:^|\n)(?:import|export)\s[^"';]*?["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
 
 function importsOf(text: string): string[] {
@@ -90,7 +91,7 @@ export const folderOrder: Rule = (sources) =>
         .map((target) => `${path} -> ${target}`);
     });
 
-/** Sub-folders of a slice from left to right. Import only to the left; files of the slice itself stand beside them. */
+/** Subfolders of a slice from left to right. Import only to the left; files directly in the slice are next to them. */
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   platform: ["config", "resilience", "database", "embedded"],
   http: ["response", "body", "request", "sockets"],
@@ -114,19 +115,20 @@ export const subFolderOrder: Rule = (sources) =>
         .map((target) => `${path} -> ${target}`);
     });
 
-/** Paths that a source imports by relative names, types too. */
+/** Paths that a source imports by relative names, including types. */
 function targetsOf({ path, text }: Source): string[] {
   return importsOf(text)
     .filter((name) => name.startsWith("."))
     .map((name) => normalize(join(dirname(path), name)));
 }
 
-/** Every file that can be reached from itself, over imports of types too. */
+/** Every file that can be reached from itself, also through type imports. */
 export const noImportCircle: Rule = (sources) => {
   const code = sources.filter(isCode);
   const known = new Set(code.map(({ path }) => path));
   const left = new Map(code.map((source) => [source.path, targetsOf(source).filter((target) => known.has(target))]));
-  // What imports nothing that is left stands in no circle, again and again; what remains does, or leads into one.
+  // Repeatedly remove files that import no remaining file: they are in no circle. What remains is in a circle or leads
+  // to one.
   for (let size = -1; size !== left.size;) {
     size = left.size;
     for (const [path, targets] of left) if (!targets.some((target) => left.has(target))) left.delete(path);
@@ -214,13 +216,13 @@ export const oneSpeaker: Rule = (sources) =>
       ),
     );
 
-/** A race against a timer, and a loop without an end in its head: a retry or a poll, mostly. */
+/** A race against a timer, and a loop without a condition: usually a retry or a poll. */
 const OWN_RESILIENCE = /\bPromise\.race\(|\bfor \(;;\)|\bwhile \(true\)|\bfor \(let \w+ = \d+; ; \w/;
 const OWN_RESILIENCE_EXCEPTIONS: readonly RegExp[] = [
-  /models\/calls\/call-model\.ts$/, // what comes next depends on how the last attempt ended: fallback, retry, give back
-  /search\/indexing\/embed-by-model\.ts$/, // batches until one was embedded: a refused one is halved, a single text set aside
+  /models\/calls\/call-model\.ts$/, // the next step depends on how the last attempt ended: fallback, retry, release
+  /search\/indexing\/embed-by-model\.ts$/, // batches until one is embedded: a refused batch is halved, and a single text is set aside
   /search\/indexing\/replica\.ts$/, // pages of a table, read until the last one
-  /models\/calls\/provider-jobs\.ts$/, // the answer decides whether it is asked again, and when
+  /models\/calls\/provider-jobs\.ts$/, // the answer decides whether and when to ask again
 ];
 
 export const oneResilience: Rule = (sources) =>
@@ -243,7 +245,10 @@ export const fileSize: Rule = (sources) =>
     return lines > max ? [`${path} has ${lines} lines, ${max} at most`] : [];
   });
 
-/** What an index.ts names stands where it says: no file passes on what another one has. The entries of the package do. */
+/**
+ * An index.ts names the file that has each export: no file re-exports another file's exports, except the package
+ * entries.
+ */
 export const oneHop: Rule = (sources) =>
   sources
     .filter((source) => isCode(source) && /^packages\/server\/src\/[a-z]+\//.test(source.path))
@@ -369,7 +374,7 @@ export const ownedTables: Rule = (sources) =>
         .map((table) => `${path}: nobody owns the table ${table}`),
     );
 
-/** SQL stands in stores and in the few files whose subject is a statement. */
+/** SQL is only in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
   /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|pooler|sql-files|triggers)\.ts$|platform\/periodic-work\.ts$|platform\/embedded\/|accounts\/key-plan-and-rate-limit\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
@@ -383,7 +388,7 @@ export const sqlPlaces: Rule = (sources) =>
 
 const SQL_DEFINITIONS = /^\s*create\s+(?:or\s+replace\s+)?((?:function|trigger|view|procedure)\s+\w+)/gim;
 
-/** Migrations make tables; what they do stands beside the slice, where each function has one text. */
+/** Migrations create tables; functions are in the slice's sql folder, where each has one text. */
 export const sqlDefinitions: Rule = (sources) => {
   const seen = new Map<string, string>();
   return sources
@@ -401,7 +406,7 @@ export const sqlDefinitions: Rule = (sources) => {
     );
 };
 
-/** What an older program may read or write, or what keeps it waiting (CONTRIBUTING.md, "A migration"). */
+/** What an older program may read or write, or what makes it wait (CONTRIBUTING.md, "A migration"). */
 const TAKES_AWAY =
   /\bdrop\s+(?:table|column|function|view)\b|\brename\b|\bset\s+not\s+null\b|\balter\s+(?:column\s+)?\w+\s+(?:set\s+data\s+)?type\b|\badd\s+column\s+(?:(?!\bdefault\b)[^,;])*\bnot\s+null\b(?:(?!\bdefault\b)[^,;])*[,;]/i;
 
@@ -479,7 +484,7 @@ export const reasonedExceptions: Rule = (sources) =>
         .map((line) => `${path}: an exception without a reason: ${line.trim()}`),
     );
 
-/** Its limit is a second unless told, which a busy machine takes for a statement. */
+/** Its default limit is a second, which one statement can take on a busy machine. */
 export const patientTests: Rule = (sources) =>
   sources
     .filter(({ path, text }) => path.endsWith(".test.ts") && /\bvi\.wait(For|Until)\(/.test(text))

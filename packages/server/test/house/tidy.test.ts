@@ -22,7 +22,7 @@ const sources: Source[] = globSync(PATTERNS, { cwd: ROOT }).map((path) => ({
   text: readFileSync(join(ROOT, path), "utf8"),
 }));
 
-/** Rule, what it promises, and a source, or several, that break it. */
+/** A rule, what it promises, and one or more sources that break it. */
 const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly Source[] }[] = [
   {
     rule: rules.packageDirection,
@@ -41,12 +41,12 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.subFolderOrder,
-    promise: "sub-folders of a slice import only to the left",
+    promise: "subfolders of a slice import only to the left",
     seeded: { path: "packages/server/src/http/response/x.ts", text: 'import type { X } from "../request/x.ts";\n' },
   },
   {
     rule: rules.noImportCircle,
-    promise: "no imports go round in a circle, of types neither",
+    promise: "there are no circular imports, not of types either",
     seeded: [
       { path: "packages/client/src/x.ts", text: 'import type { Y } from "./y.ts";\n' },
       { path: "packages/client/src/y.ts", text: 'import { x } from "./x.ts";\n' },
@@ -59,7 +59,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.oneImporter,
-    promise: "the driver, the SDK and their like have one importer each",
+    promise: "the driver, the SDK, and the like have one importer each",
     seeded: { path: "packages/server/src/runs/x.ts", text: 'import { Pool } from "pg";\n' },
   },
   {
@@ -69,7 +69,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.oneImporter,
-    promise: "and the AI SDK itself in one, at run time too",
+    promise: "and the AI SDK itself in one, also at run time",
     seeded: { path: "packages/server/src/models/providers/x.ts", text: 'const { embed } = await import("ai");\n' },
   },
   {
@@ -84,27 +84,27 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.oneResilience,
-    promise: "retries, polls and time limits go through platform/resilience",
+    promise: "retries, polls, and time limits go through platform/resilience",
     seeded: { path: "packages/server/src/runs/x.ts", text: "return Promise.race([work, timer]);\n" },
   },
   {
     rule: rules.fileSize,
-    promise: "no file is longer than a reader can hold",
+    promise: "no file is longer than a reader can keep in mind",
     seeded: { path: "packages/server/src/runs/x.ts", text: "\n".repeat(401) },
   },
   {
     rule: rules.oneHop,
-    promise: "what a slice gives is named with the file it stands in",
+    promise: "what a slice exports is named with the file that contains it",
     seeded: { path: "packages/server/src/runs/x.ts", text: 'export { y } from "./y.ts";\n' },
   },
   {
     rule: rules.plainFaces,
-    promise: "what a file gives is named",
+    promise: "every export is listed by name",
     seeded: { path: "packages/server/src/runs/index.ts", text: 'export * from "./x.ts";\n' },
   },
   {
     rule: rules.goodNames,
-    promise: "every file name says what it holds",
+    promise: "every file name says what the file contains",
     seeded: { path: "packages/server/src/runs/utils.ts", text: "" },
   },
   {
@@ -119,22 +119,22 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.sqlPlaces,
-    promise: "SQL stands in stores",
+    promise: "SQL is only in stores",
     seeded: { path: "packages/server/src/runs/x.ts", text: 'db.query("select 1 from runs")' },
   },
   {
     rule: rules.oneWriter,
-    promise: "each table has one writer in SQL files too",
+    promise: "each table has one writer, also in SQL files",
     seeded: { path: "packages/server/src/runs/sql/x.sql", text: "delete from credit_holds;" },
   },
   {
     rule: rules.sqlDefinitions,
-    promise: "migrations define no function, trigger or view",
+    promise: "migrations define no function, trigger, or view",
     seeded: { path: "packages/server/migrations/9999-x.sql", text: "create function x() returns int" },
   },
   {
     rule: rules.sqlDefinitions,
-    promise: "each function of the database is defined once",
+    promise: "each database function is defined once",
     seeded: {
       path: "packages/server/src/runs/sql/x.sql",
       text: "create or replace function x() $$ $$;\ncreate or replace function x(p int) $$ $$;",
@@ -142,7 +142,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.compatibleMigrations,
-    promise: "a compatible migration takes nothing away that an older program uses",
+    promise: "a compatible migration removes nothing that an older program uses",
     seeded: {
       path: "packages/server/migrations/9999-x.sql",
       text: "-- promptd: compatible\nalter table runs add column region text not null;",
@@ -150,7 +150,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.compatibleMigrations,
-    promise: "an index of a table in use is built concurrently",
+    promise: "an index on a table in use is built concurrently",
     seeded: {
       path: "packages/server/migrations/9999-x.sql",
       text: "-- promptd: compatible\ncreate index runs_region on runs (region);",
@@ -158,7 +158,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.sqlHeaders,
-    promise: "every SQL file begins with what it is for",
+    promise: "every SQL file starts with what it is for",
     seeded: { path: "packages/server/src/runs/sql/x.sql", text: "create or replace view x as select 1;" },
   },
   {
@@ -178,7 +178,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   },
   {
     rule: rules.patientTests,
-    promise: "a test that waits has the time that a busy machine needs",
+    promise: "a test that waits allows the time that a busy machine needs",
     seeded: { path: "packages/server/test/runs/x.test.ts", text: ["await vi", ".waitFor(() => {});\n"].join("") },
   },
   {
@@ -213,7 +213,7 @@ test("a released migration never changes", () => {
   expect(Object.fromEntries(Object.keys(released).map((name) => [name, found[name]]))).toEqual(released);
 });
 
-test("the server calls itself by the version of its package", () => {
+test("the server reports the version of its package", () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, "packages/server/package.json"), "utf8")) as {
     version: string;
   };

@@ -1,16 +1,16 @@
-/** The private words that docs/glossary.md retires appear in no identifier of the sources. */
+/** The words that docs/glossary.md retires appear in no identifier of the sources. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 
-/** Words that have no use here at all, as one part of an identifier such as `waitForTurn`. */
+/** Words that are never used here, as part of an identifier such as `waitForTurn`. */
 const RETIRED = new Set(
   `turn turns told tell tells patience patient patiently wish wishes ear bell door doors beat beats kept keeping outlast
    gate gates look looks looked place places visit vain act acts departure departures`.split(/\s+/),
 );
-/** Identifiers of Node and of libraries, and plain English compounds. */
+/** Identifiers from Node and libraries, and plain English compounds. */
 const ALLOWED = new Set(["lookUp"]);
 
 function withoutTextsAndComments(source: string): string {
@@ -28,7 +28,7 @@ function retiredIn(source: string): string[] {
   );
 }
 
-test("no identifier is made of a retired word", () => {
+test("no identifier contains a retired word", () => {
   const files = globSync("packages/*/src/**/*.ts", { cwd: ROOT });
   const found = files.flatMap((file) =>
     retiredIn(readFileSync(join(ROOT, file), "utf8")).map((identifier) => `${file}: ${identifier}`),
@@ -36,7 +36,7 @@ test("no identifier is made of a retired word", () => {
   expect(found).toEqual([]);
 });
 
-test("and one that is would be found", () => {
+test("and an identifier that does would be found", () => {
   expect(retiredIn("const waitForTurn = 1; // a turn")).toEqual(["waitForTurn"]);
   expect(retiredIn('const KEPT_MAX = "told"; lookUp();')).toEqual(["KEPT_MAX"]);
 });
