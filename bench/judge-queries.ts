@@ -1,7 +1,7 @@
 /**
- * Makes the judgments of this project's own queries anew: judgments.own.json of the queries written by hand in
- * judgments.own.rules.txt and of words of titles spoilt by chance (always the same chance), judgments.fresh.json of
- * judgments.fresh.rules.txt, and so for needs and foreign queries. A query of the development judgments is in none.
+ * Regenerates the judgments of this project's own queries: judgments.own.json from the handwritten queries in
+ * judgments.own.rules.txt and from randomly misspelled title words (with a fixed seed), judgments.fresh.json from
+ * judgments.fresh.rules.txt, and likewise for needs and foreign queries. None contains a query of the development set.
  *
  *   node --conditions=promptd-source bench/judge-queries.ts
  */
@@ -41,7 +41,7 @@ function gradeByTitle(rule: string): Record<string, number> {
   return rel;
 }
 
-/** Two or three words of a title, one or two of them spoilt; whoever has all of the words is meant, half of them a little. */
+/** Two or three title words, one or two misspelled. A prompt with all of the words is relevant, with half of them slightly. */
 function spoilTitles(): JudgedQuery[] {
   const draw = createDraw(SEED);
   const made: JudgedQuery[] = [];
@@ -78,7 +78,7 @@ function gradeByWords(wanted: readonly string[]): Record<string, number> {
   return rel;
 }
 
-/** The half is by hash: rules may be mended by looking at one half, the other is never looked at query by query. */
+/** Splits by hash: rules may be fixed by looking at one half. The other half is never inspected query by query. */
 function judged(cls: string, q: string, rel: Record<string, number>): JudgedQuery {
   const digest = createHash("sha256").update(q).digest();
   return {
@@ -103,7 +103,7 @@ function write(name: string, made: readonly JudgedQuery[]): void {
 }
 
 write("own", [...readRules("own"), ...spoilTitles()]);
-// All of the fresh ones are looked at as a sum only.
+// Fresh queries are only evaluated in total.
 write(
   "fresh",
   readRules("fresh").map((query) => ({ ...query, half: "test" as const })),

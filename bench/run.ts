@@ -1,6 +1,6 @@
 /**
- * The benchmarks: `npm run bench` lists them, `npm run bench -- create-run recovery --quick` runs two. Each prints its
- * record as one JSON line and writes that of a full measurement to bench/results/, with the machine and what else ran on it.
+ * Runs benchmarks: `npm run bench` lists them, and `npm run bench -- create-run recovery --quick` runs two. Each prints its
+ * record as one JSON line. A full measurement's record is written to bench/results/, with the machine and its other load.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function runAll(options: BenchOptions<CaseName>): Promise<void> {
   const known = cases.flatMap(({ one }) => Object.keys(one.sizes));
   const unknown = Object.keys(options.sizes).filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    console.error(`None of these benchmarks has a size ${unknown.join(", ")}. They have: ${known.join(", ")}.`);
+    console.error(`None of these benchmarks has a size ${unknown.join(", ")}. Sizes: ${known.join(", ")}.`);
     process.exitCode = 2;
     return;
   }

@@ -1,16 +1,16 @@
 /**
- * How well search ranks, beside what others use, on the same records in the same run, for the development judgments
- * and for the queries written later without them.
+ * Measures how well search ranks, compared with other systems, on the same records in the same run, for the development
+ * judgments and for queries written later without them.
  *
  *   npm run eval:search [-- --json --check --update --embeddings --no-peers
  *                           --queries FILE --judgments FILE --out FILE]
  *
- * --check       fails when a class of a set falls below what is required, below the kept result less .01 or below the
- *               best peer less .01
- * --update      keeps this run's figures as bench/results/search.json, for --check and for the gate of `npm test`
- * --embeddings  adds a run with a test embedder in place of a model
- * --judgments   measures with this file instead of the kept sets
- * --queries     [{"qid", "q"}]: answers these, with --out as {qid: [promptId, ...]}, and measures nothing
+ * --check       fails if a class of a set falls below the requirement, more than .01 below the stored result, or more
+ *               than .01 below the best peer
+ * --update      stores this run's figures in bench/results/search.json, for --check and for the gate in `npm test`
+ * --embeddings  adds a run with a test embedder instead of a model
+ * --judgments   measures with this file instead of the stored sets
+ * --queries     [{"qid", "q"}]: answers these, to --out as {qid: [promptId, ...]}, and measures nothing
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -70,7 +70,7 @@ async function compare(corpus: readonly CorpusPrompt[], own: System, db: Db): Pr
     measured.push({ name, queries, systems: [] });
     for (const system of systems) measured.at(-1)?.systems.push(await measure(system, queries));
   }
-  // Last, for it makes the model's embedder the active one.
+  // Last, because it makes the model's embedder the active one.
   if (flags.embeddings === true) await measureEmbedded(db, corpus, measured);
   report(
     measured,

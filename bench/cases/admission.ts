@@ -1,6 +1,6 @@
 /**
- * What the admission statement costs beside that of an earlier commit: both run in turn on one PostgreSQL, in rotated
- * order, so that the ratio holds on a busy machine too. It wants --before COMMIT.
+ * The cost of the admission statement compared with an earlier commit: both run in turn on one PostgreSQL, in rotated
+ * order, so that the ratio is valid even on a busy machine. Requires --before COMMIT.
  */
 import { execFileSync } from "node:child_process";
 import { createAccount, createApiKey, hashApiKey } from "../../packages/server/src/accounts/index.ts";
@@ -28,17 +28,17 @@ interface Statement {
   readonly text: string;
 }
 
-/** The statement by which the process reads the function: all of its columns. */
+/** The statement with which the process calls the function: all of its columns. */
 function statementOf(sql: string, schema: string): Statement {
   const [, name, columns] = /function (admit\w*)\(p_hashes.*?returns table \(([^)]*)\)/s.exec(sql) ?? [];
-  if (name === undefined || columns === undefined) throw new Error(`${SQL_FILE} has no function that admits.`);
+  if (name === undefined || columns === undefined) throw new Error(`${SQL_FILE} has no admission function.`);
   const names = columns.split(",").map((column) => column.trim().split(/\s+/)[0]);
   return { name: `${schema}_${name}`, text: `select ${names.join(", ")} from ${schema}.${name}($1, $2, $3)` };
 }
 
 /**
- * SQL of functions with all of them in a schema, their calls of one another too. PL/pgSQL looks a helper up by the search
- * path of the call, where it would find that of today, or none.
+ * Moves functions and their calls of one another to a schema. Otherwise, PL/pgSQL would look up helpers in the caller's
+ * search path, and find the current helper or none.
  */
 export function placeIn(schema: string, sql: string): string {
   const names = [...sql.matchAll(/function (\w+)\(/g)].map(([, name]) => name);
@@ -58,7 +58,7 @@ async function createKeys(db: Database): Promise<Buffer[]> {
   return hashes;
 }
 
-/** `together`: as one process sends them, in one statement. `apart`: each in a statement of its own, as of many processes. */
+/** `together`: in one statement, as one process sends them. `apart`: each in its own statement, as many processes do. */
 const WAYS = {
   together: (db: Database, statement: Statement, hashes: readonly Buffer[]) => send(db, statement, hashes),
   apart: (db: Database, statement: Statement, hashes: readonly Buffer[]) =>
@@ -77,7 +77,7 @@ interface Comparison {
   readonly rounds: number;
 }
 
-/** Medians in milliseconds, and what the second statement costs beside the first. */
+/** Medians in milliseconds, and the cost of the second statement relative to the first. */
 async function compare(db: Database, { statements, hashes, way, callers, rounds }: Comparison) {
   const times = new Map(statements.map((statement) => [statement, [] as number[]]));
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
@@ -96,7 +96,7 @@ async function compare(db: Database, { statements, hashes, way, callers, rounds 
 export const admission = defineCase({
   sizes: { rounds: [2_000, 50] },
   measure: async ({ before, database, sizes }) => {
-    if (before === null) throw new Error("--before COMMIT is missing: which statement to compare with.");
+    if (before === null) throw new Error("--before COMMIT is missing. It names the commit to compare with.");
     return onDatabase(database, ({ url }) => measure(url, before, sizes.rounds));
   },
 });
@@ -115,7 +115,7 @@ async function measure(url: string, before: string, rounds: number) {
     await db.query(placeIn(SCHEMA, earlier));
     const statements = [statementOf(earlier, SCHEMA), statementOf(text("HEAD"), "public")] as const;
     const hashes = await createKeys(db);
-    // Every scope has its ring, and the planner knows it: what it makes of empty tables is no matter of the statement.
+    // Every scope has its ring, and the planner knows it. Its plans for empty tables would say nothing about the statement.
     for (const statement of statements) await send(db, statement, hashes);
     await db.query("analyze api_keys, accounts, rate_rings");
     const results = [];

@@ -1,6 +1,6 @@
 /**
- * What a claim of ten runs costs, with queues and histories of any length: pages of 8 kB that the database reads, which are
- * counts and hold on any machine, and how long it takes. Each claim is rolled back, so all of them meet the same queue.
+ * The cost of claiming ten runs, with queues and histories of different lengths: the 8 kB pages that the database reads,
+ * which are the same on any machine, and the time. Each claim is rolled back, so all of them see the same queue.
  */
 import {
   openInstallationFixture,
@@ -18,7 +18,7 @@ import { spreadOf } from "../harness/spread.ts";
 
 const ACCOUNTS = 50;
 const CLAIMED = 10;
-/** A claim looks at so many runs of each account: with fewer it would have less to choose from. */
+/** A claim considers this many runs per account. With fewer, it would have less to choose from. */
 const QUEUED_LEAST = ACCOUNTS * CLAIMED;
 const ENDED_LEAST = 1_000;
 const TIMES = 50;

@@ -1,9 +1,8 @@
 /**
- * How soon pages of the console can be used, with as many prompts and runs as a large installation has, and on a slow
- * line.
+ * How soon console pages are usable, with as many prompts and runs as in a large installation, and on a slow connection.
  *
- * Needs Chromium (see CONTRIBUTING.md). Times are milliseconds from
- * the opening of an address in a fresh profile to what a person waits for, as medians.
+ * Needs Chromium (see CONTRIBUTING.md). Times are medians in milliseconds, from
+ * opening a URL in a fresh profile until what a person waits for is visible.
  */
 import { launchBrowser, signInAs, type Browser, type Page } from "../../packages/console/test/support/browser.ts";
 import { buildConsole } from "../../packages/console/test/support/build.ts";
@@ -24,9 +23,9 @@ import { growCatalogue } from "../search/grown-catalogue.ts";
 import { percentile } from "../search/measures.ts";
 
 const QUERY = "portrait of my dog";
-/** Between two keys of somebody who types quickly. */
+/** The time between two keys when typing fast. */
 const KEY_MS = 60;
-/** "Slow 3G" of the browsers' own tools, in bytes a second. */
+/** "Slow 3G" of the browser's developer tools, in bytes per second. */
 const SLOW = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 };
 
 export const consolePages = defineCase({
@@ -67,7 +66,7 @@ interface Visitor {
   readonly rounds: number;
 }
 
-/** Who is signed in already is led past it. */
+/** Skipped when already signed in. */
 const SIGN_IN = {
   path: "/sign-in",
   what: (page: Page) => page.getByLabel("Password").waitFor(),
@@ -186,7 +185,7 @@ async function publishCorpus(fixture: InstallationFixture, authorId: string, pro
   }
 }
 
-/** A JSON string is a YAML string. */
+/** JSON strings are valid YAML. */
 function fileOf({ title, description, tags }: CorpusPrompt): string {
   const head = {
     promptd: 1,
@@ -200,7 +199,7 @@ function fileOf({ title, description, tags }: CorpusPrompt): string {
   return `---\n${lines.join("\n")}\n---\nWrite about {{ topic }}.\n`;
 }
 
-/** Runs of a year, one in a hundred of which failed: copies of one that the account has really made. */
+/** A year of runs, one in a hundred of which failed: copies of a run that the account really made. */
 async function addRuns({ db, prompts }: InstallationFixture, person: TestPerson, runs: number): Promise<void> {
   const body = { promptVersionId: prompts.free, inputs: { textInputs: { ask: "hello" } } };
   const { runId } = await person.client.send("createRun", { body });

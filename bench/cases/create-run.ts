@@ -1,9 +1,9 @@
 /**
- * Create to answer over HTTP, with a model server that answers at once. promptd has everything on: keys, rate limit, ledger,
- * durable rows, flushes; the peers have none of it. One caller, 64 callers of 50 accounts, and of promptd 64 callers of one
- * account, in rotated order. Rates, waits, and the processor time of every process for each request.
+ * From create to response over HTTP, with a model server that responds at once. promptd has everything on: keys, rate
+ * limit, ledger, durable rows, flushes. The peers have none of it. Loads: one caller, 64 callers of 50 accounts, and for
+ * promptd also 64 callers of one account, in rotated order. Measures rates, waits, and every process's time per request.
  *
- * `hotAccount` is the rate of one account beside that of 50; the goal is 0.8 at least.
+ * `hotAccount` is the rate of one account relative to 50 accounts. The goal is at least 0.8.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ export const createRunCase = defineCase({
 });
 
 interface Started {
-  /** Of all that is measured; promptd's are those of many accounts. */
+  /** Everything that is measured. promptd's figures are with many accounts. */
   readonly targets: readonly Target[];
   readonly hot: Target;
   readonly stop: () => Promise<void>;
@@ -71,7 +71,7 @@ async function measure(server: ChaosDatabase, sizes: Bench<"rounds" | "seconds">
   };
 }
 
-/** Of the same rounds, so that what the machine did meanwhile is in both. */
+/** The ratio within the same rounds, so that other load on the machine affects both. */
 function ratioOf(ours: readonly LoadRound[], theirs: readonly LoadRound[], what: keyof LoadRound) {
   return spreadOf(ours.map((round, i) => round[what] / (theirs[i]?.[what] ?? NaN)));
 }

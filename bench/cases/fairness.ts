@@ -1,10 +1,10 @@
 /**
- * What one account costs another: how long a victim's work takes alone, and while four other accounts name image hosts
- * that drip, another sends images that are small and decode to 49 megapixels, sends bodies of 31 MiB, and asks a model server
- * for all that it can do. All in one run.
+ * What one account can cost another: how long a victim's work takes alone, and while four other accounts name slow-dripping
+ * image hosts, and another sends small images that decode to 49 megapixels, sends 31 MiB bodies, and uses all of a model
+ * server's capacity. All in one run.
  *
- * The ratio is the victim's p95 under attack to its p95 alone; the
- * goal is 3 at most, and 512 MiB for the process that decodes.
+ * The ratio is the victim's p95 under attack to its p95 alone. The
+ * goal is at most 3, and at most 512 MiB for the decoding process.
  */
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { measureFetches } from "../fairness/images.ts";

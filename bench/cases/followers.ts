@@ -1,6 +1,6 @@
 /**
- * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast the
- * end of a run, written by another process, reaches its follower.
+ * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast a
+ * run's end, written by another process, reaches its follower.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "@promptd/client";
@@ -11,7 +11,7 @@ import { residentMib } from "../harness/cpu.ts";
 import { onDatabase } from "../harness/on-database.ts";
 import { percentile } from "../search/measures.ts";
 
-/** What was garbage when they came is collected by then. */
+/** By then, the garbage from their arrival is collected. */
 const SETTLE_MS = 15_000;
 
 export const followers = defineCase({
@@ -22,7 +22,7 @@ export const followers = defineCase({
 async function measure(server: ChaosDatabase, sizes: Bench<"followers" | "holdSeconds" | "wakes">["sizes"]) {
   const fixture = await openInstallationFixture(server.url, { PROMPTD_ACTIVE_RUNS_MAX: "100000" });
   const caller = await fixture.createCaller();
-  // No worker: runs end when they are canceled, which another process does.
+  // No worker: runs end when another process cancels them.
   const [api, other] = await Promise.all([fixture.start("api"), fixture.start("api")]);
   const client = createClient({ baseUrl: api.url, apiKey: caller.apiKey, maxRetries: 100 });
   const canceling = createClient({ baseUrl: other.url, apiKey: caller.apiKey, maxRetries: 100 });

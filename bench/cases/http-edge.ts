@@ -1,6 +1,6 @@
 /**
- * What promptd's edge costs, beside bare node:http: a route that asks nobody, and GET /v1/me with its key and rate limit
- * in one statement that requests share. 64 callers, 50 accounts.
+ * The cost of promptd's HTTP layer compared with bare node:http: a static route, and GET /v1/me, whose key and rate limit
+ * are checked in one statement that requests share. 64 callers, 50 accounts.
  */
 import { join } from "node:path";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";

@@ -1,4 +1,4 @@
-/** Every benchmark, with what it measures; it is loaded when it is asked for. */
+/** Every benchmark and what it measures. Each is loaded only when requested. */
 import type { BenchCase } from "../harness/bench-case.ts";
 
 interface ListedCase {
@@ -8,31 +8,32 @@ interface ListedCase {
 
 export const CASES = {
   "http-edge": {
-    summary: "a route without a database, and GET /v1/me with key and rate limit, beside bare node:http",
+    summary: "a route without a database, and GET /v1/me with key and rate limit, compared with bare node:http",
     load: async () => (await import("./http-edge.ts")).httpEdge,
   },
   "create-run": {
-    summary: "create to answer with a model that answers at once, beside genkit, mastra and Portkey's gateway",
+    summary:
+      "create to response with a model that responds at once, compared with genkit, mastra, and Portkey's gateway",
     load: async () => (await import("./create-run.ts")).createRunCase,
   },
   "queue-throughput": {
-    summary: "runs without HTTP, beside pg-boss and graphile-worker on the same database",
+    summary: "runs without HTTP, compared with pg-boss and graphile-worker on the same database",
     load: async () => (await import("./queue-throughput.ts")).queueThroughput,
   },
   claims: {
-    summary: "what a claim costs with up to 100,000 runs waiting and a million ended",
+    summary: "the cost of a claim with up to 100,000 waiting and a million ended runs",
     load: async () => (await import("./claims.ts")).claims,
   },
   "two-workers": {
-    summary: "two worker processes beside one, with runs that wait for their model",
+    summary: "two worker processes compared with one, with runs that wait for their model",
     load: async () => (await import("./two-workers.ts")).twoWorkers,
   },
   "run-list": {
-    summary: "pages that the database reads for a list of runs, up to a million of one account",
+    summary: "pages that the database reads to list runs, with up to a million in one account",
     load: async () => (await import("./run-list.ts")).runList,
   },
   "waiting-10k": {
-    summary: "ten thousand waiting requests: memory of each, how fast an end wakes one, and the answers to SIGTERM",
+    summary: "ten thousand waiting requests: memory per request, wake-up time, and responses after SIGTERM",
     load: async () => (await import("./waiting-10k.ts")).waiting,
   },
   recovery: {
@@ -40,11 +41,11 @@ export const CASES = {
     load: async () => (await import("./recovery.ts")).recovery,
   },
   "search-latency": {
-    summary: "how long a search takes, beside plain full text over the same prompts",
+    summary: "how long a search takes, compared with plain full-text search over the same prompts",
     load: async () => (await import("./search-latency.ts")).searchLatency,
   },
   "search-memory": {
-    summary: "what search adds to the memory of a process",
+    summary: "the memory that search adds to a process",
     load: async () => (await import("./search-memory.ts")).searchMemory,
   },
   "model-calls": {
@@ -56,11 +57,11 @@ export const CASES = {
     load: async () => (await import("./start-up.ts")).startUp,
   },
   memory: {
-    summary: "memory of a process that idles after its first start, and how it grows over 100,000 runs",
+    summary: "memory of an idle process after its first start, and its growth over 100,000 runs",
     load: async () => (await import("./memory.ts")).memory,
   },
   fairness: {
-    summary: "what a caller waits while another account attacks with slow hosts, decode bombs and large bodies",
+    summary: "how long a caller waits while another account attacks with slow hosts, decode bombs, and large bodies",
     load: async () => (await import("./fairness.ts")).fairness,
   },
   followers: {
@@ -68,19 +69,19 @@ export const CASES = {
     load: async () => (await import("./followers.ts")).followers,
   },
   "steady-five": {
-    summary: "a caller of exactly five a second, over two processes",
+    summary: "a caller that sends exactly five requests per second, over two processes",
     load: async () => (await import("./steady-five.ts")).steadyFive,
   },
   admission: {
-    summary: "the admission statement beside that of an earlier commit (--before COMMIT)",
+    summary: "the admission statement compared with an earlier commit's (--before COMMIT)",
     load: async () => (await import("./admission.ts")).admission,
   },
   "publish-folder": {
-    summary: "one command that publishes a thousand prompt files, and publishes them again unchanged",
+    summary: "one command that publishes a thousand prompt files, then publishes them again unchanged",
     load: async () => (await import("./publish-folder.ts")).publishFolder,
   },
   "console-pages": {
-    summary: "how soon pages of the console can be used, also on a slow line (needs Chromium)",
+    summary: "how soon console pages are usable, also on a slow connection (needs Chromium)",
     load: async () => (await import("./console-pages.ts")).consolePages,
   },
 } as const satisfies Readonly<Record<string, ListedCase>>;

@@ -1,10 +1,10 @@
 /**
- * The memory of one process that is API and worker, started as its users start it: idle after its first start, beside a bare
- * Node process with one connection, and how it grows over many runs of a sandbox model.
+ * The memory of one process that is API and worker, started as users start it: idle after its first start, compared with a
+ * bare Node process with one connection, and its growth over many runs of a sandbox model.
  *
- * `growth` is the most resident memory of a sample after 10,000 runs
- * against the most of one up to them; it may be 1.10 at most. The most, since the heap breathes: a process that had
- * nothing to do for a moment shrinks.
+ * `growth` is the peak resident memory after 10,000 runs relative to
+ * the peak before. It may be at most 1.10. Peaks are compared because
+ * the heap fluctuates: a process that is idle for a moment shrinks.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,25 +23,25 @@ const MIB = 2 ** 20;
 
 interface Sample {
   readonly runs: number;
-  /** MiB, all of them. */
+  /** All values are in MiB. */
   readonly resident: number;
   readonly heapUsed: number;
   readonly heapTotal: number;
   readonly external: number;
-  /** What the last full collection left: what is really in use. */
+  /** What the last full garbage collection left: the memory really in use. */
   readonly heapAfterCollection: number;
 }
 
 export const memory = defineCase({
   sizes: { idleSeconds: [30, 2], runs: [100_000, 1_000], parallel: [64, 16] },
   measure: async ({ database, sizes }) => ({
-    // Each on a database of its own: a first start finds none.
+    // Each on a separate database, because a first start needs an empty one.
     ...(await onDatabase(database, ({ url }) => measureIdle(url, sizes.idleSeconds))),
     ...(await onDatabase(database, ({ url }) => measureGrowth(url, sizes))),
   }),
 });
 
-/** A first start: it publishes the seed marketplace, which it does where nobody has an account. */
+/** A first start publishes the seed marketplace, because no accounts exist. */
 async function measureIdle(url: string, seconds: number) {
   const bare = await startServer({ file: join(import.meta.dirname, "../harness/bare-process.js"), args: [url] });
   const directory = mkdtempSync(join(tmpdir(), "promptd-memory-"));

@@ -1,6 +1,6 @@
 /**
- * Model calls in flight in one worker: 2,000 calls, each answered after 5 s by a server in a process of its own.
- * Reports how long all of them took, CPU and memory per call, without and with an input image of 1 MB.
+ * Model calls in flight in one worker: 2,000 calls, each answered after 5 s by a server in a separate process.
+ * Reports the total time, and CPU and memory per call, with and without a 1 MB input image.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -61,7 +61,7 @@ async function measure(server: ChaosDatabase, calls: number) {
   return { answerMs: ANSWER_MS, results };
 }
 
-/** All calls are made at once; none may fail. */
+/** Makes all calls at once. None may fail. */
 async function flight(caller: ModelCaller, count: number, images: readonly ModelImage[]) {
   const call = () =>
     caller.call(
@@ -82,7 +82,7 @@ async function flight(caller: ModelCaller, count: number, images: readonly Model
       },
       new AbortController().signal,
     );
-  await call(); // warm
+  await call(); // warm up
   globalThis.gc?.();
   const before = process.memoryUsage().rss;
   const cpuBefore = process.cpuUsage();

@@ -1,7 +1,8 @@
 /**
  * How long one command takes to publish a folder of a thousand prompt files, and to publish it again unchanged.
  *
- * The files are those prompts of the search corpus that have a text; inputs, options and images are varied by their number. The command runs in a process of its own, on an embedded database.
+ * The files are the prompts of the search corpus that have a text, with inputs, options, and images varied by number. The
+ * command runs in its own process, on an embedded database.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -66,7 +67,7 @@ function writeFiles(folder: string, count: number): string[] {
   });
 }
 
-/** As an author would write it: placeholders of the collection become inputs, which differ in what they say. */
+/** As an author would write it: the collection's placeholders become inputs with different fields. */
 function textOf(prompt: CollectedPrompt, number: number): string {
   const variables = prompt.variables.filter((name, at, all) => keyProblem(name) === null && all.indexOf(name) === at);
   const kinds = [

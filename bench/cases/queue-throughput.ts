@@ -1,6 +1,6 @@
 /**
- * Jobs through a queue without HTTP: 50 producers, one process, all on one database in rotated order. promptd's jobs are runs
- * with everything that belongs to one but the request; those of the peers do nothing.
+ * Jobs through a queue without HTTP: 50 producers, one process, all on one database in rotated order. promptd's jobs are
+ * complete runs, except for the HTTP request. The peers' jobs do nothing.
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -83,7 +83,7 @@ async function runRounds(queues: readonly Started[], postmaster: number, sizes: 
     }
 }
 
-/** Each in a database of its own: a worker of graphile-worker's stops when any schema beside its own is migrated. */
+/** Each in a separate database, because a graphile-worker worker stops when another schema is migrated. */
 async function peers(server: ChaosDatabase): Promise<Queue[]> {
   requirePeers();
   const environment = { PATH: process.env["PATH"] ?? "" };
@@ -130,7 +130,7 @@ interface Started {
   readonly rounds: Round[];
 }
 
-/** A queue that takes no more jobs must not hold up the others for ever. */
+/** A queue that no longer accepts jobs must not block the others forever. */
 async function order({ name, child }: Started, what: QueueOrder): Promise<QueueRound> {
   child.send(what);
   const answered = Promise.race([once(child, "message"), failureOf(child, name)]);
@@ -146,7 +146,7 @@ async function failureOf(child: ChildProcess, name: string): Promise<never> {
   throw new Error(`${name} ended with ${code}.`);
 }
 
-/** Processor time for each job. */
+/** Processor time per job. */
 async function measureRound(queue: Started, postmaster: number, sizes: Sizes): Promise<Round> {
   const read = () => [cpuMsOf(queue.child.pid ?? 0), cpuMsOfTree(postmaster)] as const;
   const before = read();

@@ -17,7 +17,7 @@ import { percentile } from "../search/measures.ts";
 /** The default of PROMPTD_LEASE_MS. */
 const LEASE_MS = 6_000;
 const POLL_MS = 10;
-/** Longer than a round takes: no run ends by itself. */
+/** Longer than a round, so that no run ends by itself. */
 const LONG_RUN = "sandbox: delay=120000";
 
 export const recovery = defineCase({
@@ -59,7 +59,7 @@ async function measure(server: ChaosDatabase, sizes: Bench<"kills" | "runs" | "c
   };
 }
 
-/** Runs that the one worker there is has claimed. */
+/** Runs that the only worker has claimed. */
 async function startRuns(fixture: InstallationFixture, client: Client, count: number): Promise<string[]> {
   const body = { promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: LONG_RUN } } };
   const created = await Promise.all(

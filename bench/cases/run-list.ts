@@ -27,7 +27,7 @@ export const runList = defineCase({
 async function measure(server: ChaosDatabase, { runs }: Bench<"runs">["sizes"]) {
   const fixture = await openInstallationFixture(server.url);
   const { db, prompts } = fixture;
-  // Not promptd's own, whose statements have time limits.
+  // Not promptd's own connection, whose statements have timeouts.
   const connection = new Client({ connectionString: server.url });
   await connection.connect();
   const results = [];
@@ -47,7 +47,7 @@ async function measure(server: ChaosDatabase, { runs }: Bench<"runs">["sizes"]) 
   return { rows: ROWS, results, selectOneMs };
 }
 
-/** Runs of years, five minutes apart, one in a hundred of which failed; scattered over the table, as among those of others. */
+/** Years of runs, five minutes apart, one in a hundred of which failed. Scattered over the table, as if among others' runs. */
 const ADD_RUNS = `
   insert into runs (account_id, id, prompt_version_id, run_name, model, status, deadline_at, created_at,
     started_at, finished_at, prices, inputs, outputs, fail_reason)
@@ -62,7 +62,7 @@ const ADD_RUNS = `
     lateral (select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as prefix) p
   order by md5(n::text)`;
 
-/** Spread over all pages of the table, as ends of runs are. */
+/** Spread over all pages of the table, like updates at the end of runs. */
 const UPDATE_A_TENTH = `update runs set run_name = run_name where account_id = $1 and get_byte(uuid_send(id), 15) < 26`;
 
 interface NamedPage {

@@ -1,5 +1,5 @@
 /**
- * How long a search takes, beside plain full text over the same prompts in the same run (specification of the method:
+ * How long a search takes, compared with plain full-text search over the same prompts in the same run (method:
  * interleaved rounds, ratios, an A/A control).
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -14,9 +14,9 @@ import type { System } from "../search/peers.ts";
 import { createScratchDatabase } from "../search/scratch-database.ts";
 
 const HELD_ROUNDS = 7;
-/** Of the main thread: time on a processor, time ready without one, both in ns. */
+/** The main thread's time on a processor, and its time ready without one, both in ns. */
 const SCHEDULE = "/proc/self/schedstat";
-/** Milliseconds, per size: required of a quiet machine. */
+/** The requirement on a quiet machine, in milliseconds per size. */
 const REQUIRED_MS: Readonly<Record<string, { p50: number; p95: number }>> = {
   "4098": { p50: 8, p95: 20 },
   "10000": { p50: 15, p95: 40 },
@@ -73,7 +73,7 @@ async function measureSize(count: number, rounds: number) {
 
 const queries = readJudgments().map(({ q }) => q);
 
-/** Round r begins with another system each time, so that none always runs on a warmer machine. */
+/** Each round begins with a different system, so that none always runs on a warmer machine. */
 async function measureRounds(systems: readonly System[], rounds: number): Promise<Timed[]> {
   const times = new Map(systems.map(({ name }) => [name, [] as number[][]]));
   const cold = new Map<string, number>();
@@ -107,8 +107,8 @@ async function measureRounds(systems: readonly System[], rounds: number): Promis
 }
 
 /**
- * The longest stretch of each query in which nothing else of the process could run. Of several tries the median: one try
- * may meet a garbage collection, which `longestMs` shows.
+ * The longest time in each query during which nothing else in the process could run: the median of several tries, because
+ * a try may include a garbage collection, which `longestMs` shows.
  */
 async function measureBlocking(system: System) {
   const held = new Map<string, number[]>();
@@ -124,9 +124,9 @@ async function measureBlocking(system: System) {
   };
 }
 
-/** The same for queries made to hold the process as long as a query can. */
+/** The same for queries designed to block the process as long as a query can. */
 async function measureDear(system: System) {
-  await system.find(queries[0] ?? ""); // takes the new prompts in
+  await system.find(queries[0] ?? ""); // loads the new prompts
   const rows = [];
   for (const [name, queryOf] of Object.entries(DEAR_QUERIES)) {
     const held: number[] = [];
@@ -154,7 +154,7 @@ async function holdOf(work: () => Promise<unknown>): Promise<number> {
   setImmediate(turn);
   await work();
   state.isWorking = false;
-  await new Promise((resolve) => setImmediate(resolve)); // the last stretch ends with the turn that is due
+  await new Promise((resolve) => setImmediate(resolve)); // ends the last measured interval
   return state.longestMs;
 }
 
@@ -201,7 +201,7 @@ function print(result: Awaited<ReturnType<typeof measureSize>>): void {
   console.error(
     `event loop held by a query (median of ${HELD_ROUNDS} tries): p50 ${eventLoop.p50Ms.toFixed(1)}, p99 ${eventLoop.p99Ms.toFixed(1)}, most ${eventLoop.maxMs.toFixed(1)} ms; longest single try ${eventLoop.longestMs.toFixed(1)} ms`,
   );
-  console.error("queries made to be dear".padEnd(54) + "held ms  longest   p50 ms");
+  console.error("expensive queries".padEnd(54) + "held ms  longest   p50 ms");
   for (const { name, heldMs, longestMs, p50Ms } of dear) {
     const cells = [heldMs, longestMs, p50Ms].map((value) => value.toFixed(1).padStart(8));
     console.error(`  ${name.padEnd(50)}${cells.join(" ")}`);

@@ -1,7 +1,7 @@
 /**
- * The memory that search adds to a process that serves it, in MB: once everything is loaded, and after all development
- * queries. A second process indexes, so its garbage is not counted. `held`: with the smallest young generation that V8 has.
- * A server's grows with whatever it does, and is not search's; by itself V8 gives it some 15 MB for the loading alone.
+ * The memory that search adds to a process, in MB: once everything is loaded, and after all development queries. A second
+ * process indexes, so its garbage is not counted. `held` is with V8's smallest young generation: in a server, the young
+ * generation grows with all work, not only search, and V8 gives it some 15 MB just for loading.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
 /**
- * From the start of the process to its first 200, in rotated order: a bare Node process with one connection to a database
- * that runs, promptd on the same database, to its first authenticated answer and to /readyz, which waits for search too, and
- * promptd with its embedded database in a directory that has been used before. All with compiled code cached, as after a
- * first start.
+ * From process start to the first 200, in rotated order: a bare Node process with one connection to a running database;
+ * promptd on the same database, to its first authenticated response and to /readyz, which also waits for search; and
+ * promptd with its embedded database in a previously used directory. All with cached compiled code, as after a first
+ * start.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ export const startUp = defineCase({
   measure: ({ database, sizes }) => onDatabase(database, (server) => measure(server, sizes.rounds)),
 });
 
-/** What is started, and the path that it answers with 200 once it serves. */
+/** What is started, and the path that returns 200 once it serves. */
 interface Starter {
   readonly name: "bare Node" | "promptd" | "promptd, /readyz" | "promptd, embedded database, /readyz";
   readonly path: string;
@@ -50,7 +50,7 @@ async function measure(server: ChaosDatabase, rounds: number) {
   for (let round = -1; round < rounds; round += 1)
     for (const starter of rotate(starters, round + 1)) {
       const ms = await measureStart(starter);
-      if (round >= 0) times.get(starter.name)?.push(ms); // the first one fills caches and makes the directory
+      if (round >= 0) times.get(starter.name)?.push(ms); // the first round fills caches and creates the directory
       console.error(`round ${round + 1}: ${starter.name} ${Math.round(ms)} ms`);
     }
   await fixture.close();

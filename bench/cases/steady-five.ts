@@ -1,6 +1,6 @@
 /**
- * A caller who sends exactly as much as the limit admits, five requests in every second, in turn to two API processes of
- * one installation: how many are admitted. Each request is sent by a clock that is not set back by slow answers.
+ * A caller that sends exactly as much as the limit admits, five requests per second, alternating between two API processes
+ * of one installation: how many are admitted. Requests are sent on a fixed schedule that slow responses do not delay.
  */
 import { Agent, get } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";

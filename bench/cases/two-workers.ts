@@ -1,4 +1,4 @@
-/** Runs whose model takes its time, done by one worker process and by two in turn, of a queue that is full when they begin. */
+/** Runs with a slow model, executed by one worker process and by two in turn, from a queue that is full at the start. */
 import {
   openInstallationFixture,
   type InstallationFixture,
@@ -49,7 +49,7 @@ interface Work {
   readonly workers: 1 | 2;
 }
 
-/** From the beginning of the first run to the end of the last, by the database's clock. */
+/** The time from the start of the first run to the end of the last, by the database's clock. */
 async function runsPerSecond(server: ChaosDatabase, fixture: InstallationFixture, { runs, workers }: Work) {
   const processes = await Promise.all(Array.from({ length: workers }, () => fixture.start("worker")));
   const loader = await openLoader(server.url);

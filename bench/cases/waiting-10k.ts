@@ -1,6 +1,6 @@
 /**
- * Ten thousand requests that wait for their runs in one API process: memory of each, beside what node:http alone takes
- * for as many; how fast an end wakes one of them; and how long SIGTERM takes to answer them all.
+ * Ten thousand requests that wait for their runs in one API process: the memory per request, compared with node:http
+ * alone; how fast a run's end wakes a request; and how long it takes to answer all of them after SIGTERM.
  *
  * Needs `ulimit -n` above the number of waits.
  */
@@ -25,7 +25,7 @@ interface Answer {
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-/** `quietSeconds`: without requests, before memory is looked at: what was garbage is collected by then, before and after. */
+/** `quietSeconds`: the time without requests before each memory measurement, so that garbage is collected by then. */
 export const waiting = defineCase({
   sizes: { waits: [10_000, 200], holdSeconds: [120, 1], wakes: [300, 20], quietSeconds: [30, 1] },
   measure: ({ database, sizes }) => onDatabase(database, (server) => measure(server, sizes)),
@@ -45,8 +45,8 @@ async function measure(server: ChaosDatabase, sizes: Sizes) {
   const floor = await measureFloor(headers, body, sizes);
   const api = await fixture.start("api");
   const send = (path: string, text: string) => post(`${api.url}${path}`, headers, text);
-  // What a process grows by once (compiled code, pools) is no waiter's. Few and small requests, and none that leaves
-  // memory behind: after ten thousand creates a process holds so much free memory that waiters seem to need none.
+  // One-time growth (compiled code, pools) must not count for waiters. Uses few and small requests that leave no memory
+  // behind: after ten thousand creates, a process has so much free memory that waiters seem to need none.
   await inBatches(WARM_REQUESTS, async (count) => {
     await Promise.all(Array.from({ length: count }, () => send("/v1/runs", "{}")));
   });
@@ -124,7 +124,7 @@ async function inBatches(total: number, work: (count: number) => Promise<void>):
   for (let done = 0; done < total; done += CREATES_AT_ONCE) await work(Math.min(CREATES_AT_ONCE, total - done));
 }
 
-/** Bytes per request that a bare server holds, measured the same way. */
+/** Bytes per request that a bare server needs, measured the same way. */
 async function measureFloor(headers: Readonly<Record<string, string>>, body: string, sizes: Sizes): Promise<number> {
   const { url, pid, stop } = await startServer({ file: join(import.meta.dirname, "../harness/bare-server.ts") });
   const batch = (path: string, count: number) =>
@@ -135,7 +135,7 @@ async function measureFloor(headers: Readonly<Record<string, string>>, body: str
   const held: Promise<Answer>[] = [];
   await inBatches(sizes.waits, async (count) => {
     held.push(...batch("/hold", count));
-    await post(`${url}/`, headers, body); // those before it have arrived by now
+    await post(`${url}/`, headers, body); // the earlier requests have arrived by now
   });
   await wait(sizes.quietSeconds * 1_000);
   const bytes = (rssOf(pid) - before) / sizes.waits;

@@ -1,4 +1,4 @@
-/** Images of a victim beside hosts that drip: in one process, since a real one fetches from public addresses alone. */
+/** A victim's images next to slow-dripping hosts. In one process, because a real one fetches only from public addresses. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { SECRET } from "./service.ts";
 import type { Contrast } from "./times.ts";
 
 const LIMITS = { bytesMax: 10_485_760, sideMax: 2_048 };
-/** Creates of each attacker in a second, as many as the rate limit admits, and the images of each. */
+/** Creates per attacker and second, as many as the rate limit admits, and images per create. */
 const RUNS_PER_SECOND = 5;
 const IMAGES_PER_RUN = 8;
 const ATTACKERS = 4;
@@ -25,7 +25,7 @@ export async function measureFetches(databaseUrl: string, rounds: number): Promi
   serveImages(host);
   const fetch = { network: host.network, trusted: host.cert };
   const files = await openFiles({ db, dataDir }, { fetch, secret: [Buffer.from(SECRET)] });
-  await timeVictim(files, 5); // code is loaded and compiled
+  await timeVictim(files, 5); // loads and compiles the code
   const alone = await timeVictim(files, rounds);
   const attacked = await underAttack(files, rounds);
   await host.close();
@@ -67,7 +67,7 @@ async function underAttack(files: Files, rounds: number): Promise<number[]> {
     }
   };
   const timer = setInterval(attack, 1_000 / RUNS_PER_SECOND);
-  await wait(3_000); // until the attackers have all that they can get
+  await wait(3_000); // until the attackers have everything they can get
   const times = await timeVictim(files, rounds);
   clearInterval(timer);
   stop.abort(new Error("the measurement is over"));

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** Made in a process of their own, or the making would be in the memory that is measured. */
+/** Created in a separate process, so that creating them does not count in the measured memory. */
 export function makePng(width: number, height: number, channels: number): Buffer {
   const code = `require("sharp")({ create: { width: ${width}, height: ${height}, channels: ${channels},
     background: { r: 1, g: 2, b: 3, alpha: 0.5 } } }).png({ compressionLevel: 9 }).toBuffer()

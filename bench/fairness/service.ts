@@ -1,4 +1,4 @@
-/** Runs of a victim beside another account's, over HTTP to a whole promptd in a process of its own. */
+/** A victim's runs next to another account's, over HTTP to a complete promptd in its own process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,20 +12,20 @@ import { runCommand, type PromptdProcess } from "../../packages/server/test/supp
 import { makePng } from "./pngs.ts";
 import type { Contrast } from "./times.ts";
 
-/** Of both parts, which share a database. */
+/** Used by both parts, which share a database. */
 export const SECRET = "known to nobody but this measurement";
 /** As many as the rate limit admits. */
 const RUNS_PER_SECOND = 5;
-/** The model server answers so many at once, each in so long. */
+/** How many requests the model server answers at once, and how long each takes. */
 const MODEL = { room: 8, ms: 300 };
-/** Until the attacker has all that it can get. */
+/** Until the attacker has everything it can get. */
 const HEAD_START_MS = 5_000;
 
 export interface ServiceResult {
   readonly decoding: Contrast;
   readonly bodies: Contrast;
   readonly compatible: Contrast;
-  /** Of the promptd process, in the default environment. */
+  /** The memory of the promptd process in the default environment. */
   readonly rssMaxMib: number;
 }
 
@@ -42,7 +42,7 @@ export async function measureService(databaseUrl: string, rounds: number): Promi
   const create = (apiKey: string, body: string | Buffer) => post(`${server.url}/v1/runs`, apiKey, body);
   const contrast = async (mine: string, theirs: string | Buffer): Promise<Contrast> => {
     const time = () => timeEach(rounds, () => create(victim.apiKey, mine));
-    await timeEach(5, () => create(victim.apiKey, mine)); // code is loaded and compiled
+    await timeEach(5, () => create(victim.apiKey, mine)); // loads and compiles the code
     const alone = await time();
     const attack = startAttack(`${server.url}/v1/runs`, attacker.apiKey, theirs);
     await wait(HEAD_START_MS);
@@ -94,14 +94,14 @@ async function timeEach(rounds: number, work: () => Promise<number>): Promise<nu
   for (let round = 0; round < rounds; round += 1) {
     const startMs = performance.now();
     const status = await work();
-    if (status !== 200) throw new Error(`The victim was answered ${status}.`);
+    if (status !== 200) throw new Error(`The victim got a response with status ${status}.`);
     times.push(performance.now() - startMs);
     await wait(250); // below the rate limit
   }
   return times;
 }
 
-/** In a process of its own: sending 31 MiB holds an event loop for 50 ms and more, and the victim is timed on this one. */
+/** In a separate process: sending 31 MiB blocks an event loop for 50 ms or more, and this one times the victim. */
 function startAttack(url: string, apiKey: string, body: string | Buffer) {
   const file = join(tmpdir(), `promptd-fairness-${process.pid}.body`);
   writeFileSync(file, body);

@@ -1,6 +1,6 @@
 import { percentile } from "../search/measures.ts";
 
-/** What a victim's work takes alone, and while another account attacks; milliseconds. */
+/** How many milliseconds a victim's work takes alone, and while another account attacks. */
 export interface Contrast {
   readonly alone: readonly number[];
   readonly attacked: readonly number[];

@@ -1,4 +1,4 @@
-/** The least that a waiting request can cost: node:http alone, which holds every answer to /hold until SIGTERM. */
+/** The minimum cost of a waiting request: node:http alone, which holds every response to /hold until SIGTERM. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 

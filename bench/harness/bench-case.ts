@@ -1,22 +1,22 @@
-/** What a benchmark is, and what it is given. */
+/** The parts and inputs of a benchmark. */
 
-/** How much of what: in a measurement, and in a quick one, which only shows that the case works. */
+/** Sizes for a full measurement, and for a quick one that only shows that the case works. */
 type Sizes<Name extends string> = Readonly<Record<Name, readonly [usual: number, quick: number]>>;
 
 export interface Bench<Name extends string = string> {
   readonly sizes: Readonly<Record<Name, number>>;
-  /** False: peers are not asked for, or not installed. */
+  /** False: peers are not requested or not installed. */
   readonly hasPeers: boolean;
   readonly database: "embedded" | "postgres";
-  /** The commit to compare with; null: none is named. */
+  /** The commit to compare with; null: none was named. */
   readonly before: string | null;
 }
 
 export interface BenchCase<Name extends string = string, Result extends object = object> {
   readonly sizes: Sizes<Name>;
-  /** Its record is whole only with --peers. */
+  /** Its record is complete only with --peers. */
   readonly comparesPeers?: true;
-  /** @returns the record without the machine, which the command adds. */
+  /** @returns the record, to which the command adds the machine. */
   measure(bench: Bench<Name>): Promise<Result>;
 }
 
@@ -24,6 +24,6 @@ export const defineCase = <const Name extends string, Result extends object>(
   one: BenchCase<Name, Result>,
 ): BenchCase<Name, Result> => one;
 
-/** What the record of a case holds beside the machine. */
+/** The contents of a case's record besides the machine. */
 export type ResultOf<Case> =
   Case extends BenchCase<infer Name, infer Result> ? Result & Pick<Bench<Name>, "sizes"> : never;

@@ -1,4 +1,4 @@
-/** Servers beside which promptd is measured, each in a process of its own that prints its address as its first line. */
+/** Servers that promptd is compared with, each in its own process that prints its address as its first line. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -17,7 +17,7 @@ export interface ChildServerOptions {
 
 const children = new Set<ChildProcess>();
 
-/** Starts the file with this Node. @throws Error when it ends before it is ready. */
+/** Starts the file with this Node. @throws Error when the process ends before it is ready. */
 export async function startServer({ file, args = [], environment = {} }: ChildServerOptions): Promise<ChildServer> {
   const child = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", NODE_ENV: "production", ...environment },
@@ -41,19 +41,19 @@ export async function startServer({ file, args = [], environment = {} }: ChildSe
   };
 }
 
-/** The first line with an address; what a peer says before it is left out. */
+/** Finds the first line with an address, and skips a peer's output before it. */
 async function readAddress({ stdout }: ChildProcess): Promise<string> {
   if (stdout === null) throw new Error("The process has no output.");
   for await (const line of createInterface({ input: stdout })) {
     const url = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(line)?.[0];
     if (url === undefined) continue;
-    stdout.resume(); // whatever follows must not fill the pipe
+    stdout.resume(); // later output must not fill the pipe
     return url.replace("localhost", "127.0.0.1");
   }
-  return new Promise(() => {}); // it ended, which the caller notices
+  return new Promise(() => {}); // the process ended, which the caller notices
 }
 
-/** Ends what a failed measurement left behind. */
+/** Ends processes that a failed measurement left behind. */
 export async function killServers(): Promise<void> {
   await Promise.all(
     [...children].map(async (child) => {

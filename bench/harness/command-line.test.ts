@@ -10,11 +10,11 @@ const optionsOf = (...argv: string[]): BenchOptions<string> => {
   return result.options;
 };
 
-test("without any word the benchmarks are listed", () => {
+test("without arguments, the benchmarks are listed", () => {
   expect(read()).toEqual({ kind: "list" });
 });
 
-test("several benchmarks run one after the other, with what they are given", () => {
+test("several benchmarks run one after another, with their options", () => {
   const argv = ["create-run", "recovery", "--quick", "--peers", "--database", "postgres", "--json", "out.json"];
   expect(optionsOf(...argv, "--rounds", "7", "--set", "kills=3")).toEqual({
     names: ["create-run", "recovery"],
@@ -27,26 +27,22 @@ test("several benchmarks run one after the other, with what they are given", () 
   });
 });
 
-describe("a wrong word is refused before anything is started:", () => {
+describe("an invalid argument is rejected before anything is started:", () => {
   test.each([
-    [
-      "a benchmark that is not there",
-      ["creat-run"],
-      '"creat-run" is not a benchmark. There are: create-run, recovery.',
-    ],
+    ["an unknown benchmark", ["creat-run"], '"creat-run" is not a benchmark. Benchmarks: create-run, recovery.'],
     ["options without a benchmark", ["--quick"], "Name at least one benchmark."],
     ["an unknown option", ["recovery", "--fast"], "--fast"],
-    ["a round that is not a number", ["recovery", "--rounds", "many"], '"rounds=many" is not NAME=N'],
+    ["rounds that are not a number", ["recovery", "--rounds", "many"], '"rounds=many" is not NAME=N'],
     ["no rounds at all", ["recovery", "--rounds", "0"], '"rounds=0" is not NAME=N'],
     ["a size without a number", ["recovery", "--set", "kills"], '"kills" is not NAME=N'],
-    ["another database", ["recovery", "--database", "mysql"], "--database must be embedded or postgres"],
+    ["an unknown database", ["recovery", "--database", "mysql"], "--database must be embedded or postgres"],
   ])("%s", (_what, argv, sentence) => {
     const result = read(...argv);
     expect(result.kind === "refused" ? result.faults.join(" ") : result.kind).toContain(sentence);
   });
 });
 
-test("a size is the one that was given, else that of a quick or a usual measurement", () => {
+test("a size is the given size, or else the default for a quick or full measurement", () => {
   const own = { rounds: [5, 2], kills: [10, 1] } as const;
   expect(sizesOf(own, optionsOf("recovery"))).toEqual({ rounds: 5, kills: 10 });
   expect(sizesOf(own, optionsOf("recovery", "--quick", "--set", "kills=4"))).toEqual({ rounds: 2, kills: 4 });
@@ -58,9 +54,9 @@ describe("a published record is replaced", () => {
     ["by a full measurement", alone, [], null],
     ["by a full comparison", comparing, ["--peers"], null],
     ["not by a comparison without peers", comparing, [], "it had no peers (--peers)"],
-    ["not by a quick measurement", alone, ["--quick"], "it was a quick one"],
-    ["not by one with fewer rounds", comparing, ["--peers", "--rounds", "2"], "it had other sizes"],
-    ["not by one of another size", alone, ["--set", "kills=1"], "it had other sizes"],
+    ["not by a quick measurement", alone, ["--quick"], "it was a quick measurement"],
+    ["not by a measurement with fewer rounds", comparing, ["--peers", "--rounds", "2"], "it had other sizes"],
+    ["not by a measurement with another size", alone, ["--set", "kills=1"], "it had other sizes"],
   ])("%s", (_what, one, argv, why) => {
     expect(whyNotKept(one, optionsOf("recovery", ...argv))).toBe(why);
   });

@@ -1,38 +1,38 @@
-/** What `npm run bench` is asked for. A wrong word is refused before anything is started. */
+/** Parses the arguments of `npm run bench`. An invalid argument is rejected before anything is started. */
 import { parseArgs } from "node:util";
 import type { Bench, BenchCase } from "./bench-case.ts";
 
 export interface BenchOptions<Name extends string> {
   readonly names: readonly Name[];
   readonly isQuick: boolean;
-  /** Of cases that compare: peers take part. */
+  /** For cases that compare: includes peers. */
   readonly hasPeers: boolean;
   readonly database: Bench["database"];
   readonly before: string | null;
-  /** Where the records go, one a line; null: each case has a file of its own. */
+  /** The file for all records, one per line; null: a file per case. */
   readonly json: string | null;
-  /** Sizes that were given, by name. */
+  /** The given sizes, by name. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
 export type ReadBenchOptions<Name extends string> =
   | { readonly kind: "list" }
   | { readonly kind: "options"; readonly options: BenchOptions<Name> }
-  /** One sentence for each fault. */
+  /** One sentence per error. */
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
 export const USAGE = `Usage: npm run bench -- CASE… [options]
 
-  --quick                         a small measurement, which shows that the case works; it writes no record
-  --rounds N                      how often each thing is measured; the record has medians
-  --set NAME=N                    another size of a case, such as runs=3000; may be repeated
-  --peers                         peers take part (npm run bench:peers installs them)
+  --quick                         run a small measurement that only shows that the case works; writes no record
+  --rounds N                      measure everything N times; the record has medians
+  --set NAME=N                    change a size of a case, such as runs=3000; can be repeated
+  --peers                         include peers (npm run bench:peers installs them)
   --database embedded|postgres    the embedded server, or the machine's own PostgreSQL (default embedded)
   --before COMMIT                 the commit to compare with (admission)
-  --json FILE                     writes the records to this file, one a line, in place of bench/results/CASE.json
+  --json FILE                     write the records to this file, one per line, instead of bench/results/CASE.json
 
-bench/results/CASE.json is what docs/performance.md shows, so only a full measurement is written there: without --quick,
---rounds and --set, and with --peers where the case compares with peers. --json takes any.`;
+docs/performance.md shows bench/results/CASE.json, so only full measurements are written there: without --quick, --rounds,
+and --set, and with --peers if the case compares with peers. --json writes any measurement.`;
 
 const FLAGS = {
   quick: { type: "boolean" },
@@ -44,7 +44,7 @@ const FLAGS = {
   json: { type: "string" },
 } as const;
 
-/** @param argv what stands behind the program's name. */
+/** @param argv the arguments after the program's name. */
 export function readCommandLine<Name extends string>(
   argv: readonly string[],
   known: readonly Name[],
@@ -59,8 +59,8 @@ export function readCommandLine<Name extends string>(
   const faults = [
     ...positionals
       .filter((name) => !known.includes(name as Name))
-      .map((name) => `"${name}" is not a benchmark. There are: ${known.join(", ")}.`),
-    ...(positionals.length === 0 ? ["Name at least one benchmark. Without any word, npm run bench lists them."] : []),
+      .map((name) => `"${name}" is not a benchmark. Benchmarks: ${known.join(", ")}.`),
+    ...(positionals.length === 0 ? ["Name at least one benchmark. Without arguments, npm run bench lists them."] : []),
     ...sizes.faults,
   ];
   if (database !== "embedded" && database !== "postgres")
@@ -99,17 +99,17 @@ function readSizes(texts: readonly string[]) {
   return { values, faults };
 }
 
-/** Why a measurement is not the one that docs/performance.md shows. Null: it is. */
+/** Says why docs/performance.md must not show a measurement. Null: it may. */
 export function whyNotKept(
   { comparesPeers }: Pick<BenchCase, "comparesPeers">,
   { isQuick, sizes, hasPeers }: Pick<BenchOptions<string>, "isQuick" | "sizes" | "hasPeers">,
 ): string | null {
-  if (isQuick) return "it was a quick one";
+  if (isQuick) return "it was a quick measurement";
   if (Object.keys(sizes).length > 0) return "it had other sizes";
   return comparesPeers === true && !hasPeers ? "it had no peers (--peers)" : null;
 }
 
-/** The sizes of one case: what was given, else those of a usual or a quick measurement. */
+/** The sizes of one case: the given sizes, or else the defaults of a full or quick measurement. */
 export function sizesOf(
   own: Readonly<Record<string, readonly [usual: number, quick: number]>>,
   { isQuick, sizes }: Pick<BenchOptions<string>, "isQuick" | "sizes">,

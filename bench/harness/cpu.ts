@@ -1,16 +1,16 @@
-/** Processor time and memory of processes, as Linux tells them. */
+/** Processor time and memory of processes, as reported by Linux. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 
-/** Of /proc: hundredths of a second. */
+/** The unit of /proc: hundredths of a second. */
 const TICK_MS = 10;
 
-/** Of the process itself. */
+/** The time of the process itself. */
 export function cpuMsOf(pid: number): number {
   return (readStat(pid)?.ticks ?? 0) * TICK_MS;
 }
 
-/** Its own time and that of its children, those that have ended included: a database server. */
+/** The time of a process and its children, including children that have ended: a database server. */
 export function cpuMsOfTree(pid: number): number {
   const children = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -35,7 +35,7 @@ export function residentMib(pid: number): number {
 function readStat(pid: number): { parent: number; ticks: number; endedTicks: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // a name may hold spaces
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // a name may contain spaces
     const [parent = 0, user = 0, system = 0, endedUser = 0, endedSystem = 0] = [1, 11, 12, 13, 14].map((i) =>
       Number(fields[i]),
     );

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { spreadOf, type Spread } from "./spread.ts";
 
 const FLUSHES = 200;
-/** A page of PostgreSQL's journal. */
+/** A page of PostgreSQL's write-ahead log. */
 const PAGE = Buffer.alloc(8_192, 1);
 
-/** How long a page takes to the disk on which the databases of measurements stand; milliseconds. */
+/** How many milliseconds it takes to flush a page to the disk that holds the measurements' databases. */
 export function measureFlush(): Spread {
   const home = mkdtempSync(join(tmpdir(), "promptd-flush-"));
   const file = openSync(join(home, "journal"), "w");
   try {
-    writeSync(file, Buffer.alloc(FLUSHES * PAGE.length)); // as a journal, which is there before it is written
+    writeSync(file, Buffer.alloc(FLUSHES * PAGE.length)); // preallocated, like a write-ahead log
     fdatasyncSync(file);
     const times = Array.from({ length: FLUSHES }, (_, page) => {
       writeSync(file, PAGE, 0, PAGE.length, page * PAGE.length);

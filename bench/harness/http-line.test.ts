@@ -15,13 +15,13 @@ test("a request is written with the length of its body in bytes", () => {
   );
 });
 
-test("an answer is read by its length, and only when all of it has arrived", () => {
+test("a response is read by its length, and only when all of it has arrived", () => {
   const whole = answer("200 OK\r\nContent-Length: 5", "héllo".slice(0, 4));
   expect(readAnswer(whole)).toEqual({ status: 200, body: "héll" });
   for (let length = 0; length < whole.length; length += 1) expect(readAnswer(whole.subarray(0, length))).toBeNull();
 });
 
-test("an answer in chunks is read to its last chunk", () => {
+test("a chunked response is read to its last chunk", () => {
   const whole = answer("401 Unauthorized\r\ntransfer-encoding: chunked", "3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n");
   expect(readAnswer(whole)).toEqual({ status: 401, body: "abc0123456789" });
   for (let length = 0; length < whole.length; length += 1) expect(readAnswer(whole.subarray(0, length))).toBeNull();

@@ -1,6 +1,6 @@
 /**
- * A connection that sends one HTTP request after the other in as few steps as there can be: on two cores a dear client
- * would be measured in place of the server.
+ * A connection that sends one HTTP request after another in as few steps as possible. On two cores, an expensive client
+ * would be measured instead of the server.
  */
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface HttpLine {
-  /** One request at a time. @throws Error when the connection ends before the answer. */
+  /** Sends one request at a time. @throws Error when the connection ends before the response. */
   send(request: Buffer): Promise<Answer>;
   close(): void;
 }
@@ -46,7 +46,7 @@ function attach(socket: Socket): HttpLine {
   let received = Buffer.alloc(0);
   let waiting: PromiseWithResolvers<Answer> | null = null;
   const fail = (reason: string) => {
-    waiting?.reject(new Error(`The connection ended before the answer: ${reason}.`));
+    waiting?.reject(new Error(`The connection ended before the response: ${reason}.`));
     waiting = null;
   };
   socket.on("data", (piece) => {
@@ -70,7 +70,7 @@ function attach(socket: Socket): HttpLine {
   };
 }
 
-/** Null: it has not arrived completely. */
+/** Null: the response has not arrived completely. */
 export function readAnswer(bytes: Buffer): Answer | null {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return null;
@@ -85,7 +85,7 @@ export function readAnswer(bytes: Buffer): Answer | null {
   return bytes.length < until ? null : { status, body: bytes.toString("utf8", end + 4, until) };
 }
 
-/** Of a chunked body. Null: its last chunk has not arrived. */
+/** Reads a chunked body. Null: its last chunk has not arrived. */
 function readChunks(bytes: Buffer, from: number): string | null {
   const pieces: Buffer[] = [];
   for (let at = from; ;) {

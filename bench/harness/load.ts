@@ -1,4 +1,4 @@
-/** Callers that send one request after the other, and what their requests cost all processes that take part. */
+/** Callers that send one request after another, and the cost of their requests for all processes involved. */
 import { cpuMsOf, cpuMsOfTree } from "./cpu.ts";
 import { openLine, writeRequest, type Answer, type Outgoing } from "./http-line.ts";
 import { percentile } from "../search/measures.ts";
@@ -6,17 +6,17 @@ import { percentile } from "../search/measures.ts";
 export interface Target {
   readonly name: string;
   readonly url: string;
-  /** Sent in turn, so that as many accounts as there are keys take part. */
+  /** Sent in turn, so that every key's account takes part. */
   readonly requests: readonly Outgoing[];
-  /** 200 when absent. */
+  /** The expected status (default: 200). */
   readonly status?: number;
-  /** What every right answer holds. */
+  /** The text that every correct response contains. */
   readonly words: string;
-  /** Of the processes whose time is counted for a request; `database`: the postmaster. */
+  /** The processes whose time is counted per request. `database` is the postmaster. */
   readonly processes: { readonly server: number; readonly database?: number; readonly models?: number };
 }
 
-/** Milliseconds but for `perSecond`; processor time is that for each request. */
+/** In milliseconds, except `perSecond`. Processor time is per request. */
 export interface LoadRound {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -32,7 +32,7 @@ interface Load {
   readonly seconds: number;
 }
 
-/** A closed loop: each caller waits for its answer. @throws Error when one answer is not what it must be. */
+/** A closed loop: each caller waits for its response. @throws Error when a response is not as expected. */
 async function runLoad(target: Target, { callers, seconds }: Load): Promise<LoadRound> {
   const { url, requests, processes } = target;
   const { host } = new URL(url);
@@ -80,20 +80,20 @@ function requireRight({ name, status = 200, words }: Target, answer: Answer): vo
   throw new Error(`${name} answered ${answer.status}: ${answer.body.slice(0, 500)}`);
 }
 
-/** One measured thing of a round: a target under a load. */
+/** One measurement in a round: a target under a load. */
 export interface Visit<Name extends string> {
   readonly name: Name;
   readonly target: Target;
   readonly load: Load;
 }
 
-/** Every round visits all of them, and begins with another one each time, so that none always meets a warmer machine. */
+/** Every round visits all targets and begins with a different one, so that none always runs on a warmer machine. */
 export async function interleave<Name extends string>(
   visits: readonly Visit<Name>[],
   rounds: number,
 ): Promise<Readonly<Record<Name, readonly LoadRound[]>>> {
   const results = Object.fromEntries(visits.map(({ name }) => [name, [] as LoadRound[]])) as Record<Name, LoadRound[]>;
-  for (const { target, load } of visits) await runLoad(target, load); // warm, and each answer is checked
+  for (const { target, load } of visits) await runLoad(target, load); // warm up, and check each response
   for (let round = 0; round < rounds; round += 1)
     for (const { name, target, load } of rotate(visits, round)) {
       const one = await runLoad(target, load);

@@ -8,7 +8,7 @@ import { readCommit } from "./measurement.ts";
 function createRepository() {
   const directory = mkdtempSync(join(tmpdir(), "promptd-commit-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
-  const env = { PATH: process.env["PATH"], HOME: directory }; // of a git hook: the repository that it is for
+  const env = { PATH: process.env["PATH"], HOME: directory }; // without a git hook's variables, which name its own repository
   const git = (...args: readonly string[]) =>
     execFileSync("git", args, { cwd: directory, env, encoding: "utf8" }).trim();
   const write = (path: string, text: string) => writeFileSync(join(directory, path), text);
@@ -22,7 +22,7 @@ function createRepository() {
   return { write, commit: git("rev-parse", "--short", "HEAD"), from: join(directory, "bench/harness") };
 }
 
-test("a measurement names its commit, though the one before it has written its record and its page", () => {
+test("a measurement names its commit, even after an earlier one has written its record and page", () => {
   const { write, commit, from } = createRepository();
   write("bench/results/recovery.json", "after");
   write("bench/results/memory.json", "new");
@@ -30,7 +30,7 @@ test("a measurement names its commit, though the one before it has written its r
   expect(readCommit(from)).toBe(commit);
 });
 
-test("a measurement of a tree that nobody committed says so", () => {
+test("a measurement of an uncommitted tree says so", () => {
   const { write, from } = createRepository();
   write("bench/run.ts", "after");
   expect(readCommit(from)).toBe("with changes");

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { cpus, loadavg, release, totalmem } from "node:os";
 
-/** What measurements write themselves, so that one does not make the tree of the next a changed one. */
+/** Files that measurements write, which do not count as changes for the next measurement. */
 const WRITTEN = ["bench/results", "docs/performance.md", "docs/screens/performance.svg", "README.md"];
 
-/** The commit that a measurement was taken of; "with changes" when the tree was not that of a commit. */
+/** The measured commit; "with changes" when the tree has uncommitted changes. */
 export function readCommit(directory: string = import.meta.dirname): string {
   const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: directory, encoding: "utf8" }).trim();
   const paths = [":/", ...WRITTEN.map((path) => `:(exclude,top)${path}`)];
@@ -20,8 +20,8 @@ export function readCommit(directory: string = import.meta.dirname): string {
 const LISTEN_MS = 2_000;
 
 /**
- * Cores that are busy while this process waits: before and after a measurement those are the work of others. The load
- * average would count the measurement before this one.
+ * Cores that are busy while this process waits. Before and after a measurement, that is other work. The load average
+ * would include the previous measurement.
  */
 export async function measureOtherWork(): Promise<number> {
   const read = () => cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
@@ -30,7 +30,7 @@ export async function measureOtherWork(): Promise<number> {
   return Math.round(((read() - before) / (performance.now() - beganMs)) * 100) / 100;
 }
 
-/** Where, when and of what a measurement is taken. */
+/** Where, when, and on which commit a measurement was taken. */
 export function describeMeasurement() {
   return {
     machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,

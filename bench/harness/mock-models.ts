@@ -1,4 +1,4 @@
-/** A server of the OpenAI chat interface that gives always the same answer, at once or after MOCK_DELAY_MS. */
+/** A server with the OpenAI chat API that always returns the same answer, at once or after MOCK_DELAY_MS. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { MOCK_ANSWER, MOCK_MODEL } from "./mock-answer.ts";
@@ -36,7 +36,7 @@ function send(response: ServerResponse, text: string, type: string): void {
   else answer();
 }
 
-server.keepAliveTimeout = 60_000; // no peer meets a connection that closes under it
+server.keepAliveTimeout = 60_000; // connections must not close while a peer uses them
 server.listen({ port: 0, host: "127.0.0.1", backlog: 4_096 }, () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

@@ -1,10 +1,10 @@
-/** The mock model server as a provider of promptd's: an overlay that names it, with a price, so that runs are paid for. */
+/** The mock model server as a promptd provider: an overlay that names it, with a price, so that runs cost credits. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startServer, type ChildServer } from "./child-server.ts";
 import { MOCK_MODEL } from "./mock-answer.ts";
 
-/** In the catalogue. */
+/** Its name in the catalogue. */
 export const MOCK_ENTRY = `mock/${MOCK_MODEL}`;
 
 export function startMockModels({ delayMs = 0 } = {}): Promise<ChildServer> {

@@ -7,7 +7,7 @@ import { killLeftovers } from "../../packages/server/test/support/promptd-proces
 import { startChaosDatabase, type ChaosDatabase } from "../chaos/database-server.ts";
 import { killServers } from "./child-server.ts";
 
-/** Measures on a migrated database of its own; whatever happens, nothing is left running. */
+/** Measures on a separate, migrated database, and never leaves anything running. */
 export async function onDatabase<Result extends object>(
   kind: "embedded" | "postgres",
   measure: (server: ChaosDatabase) => Promise<Result>,

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../packages/server/src/platform/database/database.ts";
 import { countPages } from "../../packages/server/test/support/count-pages.ts";
 
-/** @returns pages of 8 kB that the very statements of `work` read. They are executed, and `work` gets no rows. */
+/** @returns the 8 kB pages that the statements of `work` read. They are executed, but `work` gets no rows. */
 export async function pagesReadBy(db: Queryable, work: (db: Queryable) => Promise<unknown>): Promise<number> {
   let pages = 0;
   await work({

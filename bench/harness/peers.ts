@@ -1,4 +1,4 @@
-/** The peers, set up as their documentation says for production: bench/peers, installed by `npm run bench:peers`. */
+/** The peers in bench/peers, set up as their documentation recommends for production. `npm run bench:peers` installs them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,10 +7,11 @@ const PEERS = join(import.meta.dirname, "../peers");
 export const peerFile = (name: string): string => join(PEERS, name);
 
 export function requirePeers(): void {
-  if (!existsSync(join(PEERS, "node_modules"))) throw new Error("The peers are not installed: npm run bench:peers");
+  if (!existsSync(join(PEERS, "node_modules")))
+    throw new Error("The peers are not installed. Run: npm run bench:peers");
 }
 
-/** As installed. */
+/** The installed version. */
 export function versionOf(name: string): string {
   const text = readFileSync(join(PEERS, "node_modules", name, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;

@@ -1,6 +1,6 @@
 /**
- * promptd as a queue: creates and a whole worker in one process, without HTTP. Each job is a run of the sandbox that is
- * paid for: its inputs are checked, its price held and captured, its call recorded, its text stored.
+ * promptd as a queue: creates and a complete worker in one process, without HTTP. Each job is a paid sandbox run: its
+ * inputs are checked, its price is held and captured, its call is recorded, and its text is stored.
  */
 import { createRunOptions, openServices } from "../../packages/server/src/app-services.ts";
 import { createClosers } from "../../packages/server/src/closers.ts";

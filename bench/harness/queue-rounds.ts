@@ -1,6 +1,6 @@
 /**
- * The producers of one queue in a process of its own, told over IPC how many jobs a round has. Done is a run of promptd's once
- * its end is stored, and a job of a peer once its handler ends, a moment before: the peers lose nothing by it.
+ * The producers of one queue in their own process, which gets the number of jobs per round over IPC. A promptd run is done
+ * when its end is stored; a peer's job is done a moment earlier, when its handler ends, which favors the peers.
  */
 import { percentile } from "../search/measures.ts";
 
@@ -11,15 +11,15 @@ export interface QueueOrder {
 
 export interface QueueRound {
   readonly perSecond: number;
-  /** From the call that sends a job until it is done. */
+  /** The time from the call that sends a job until it is done. */
   readonly p50Ms: number;
   readonly p95Ms: number;
 }
 
 /**
  * Serves rounds until the parent disconnects.
- * @param send stores one job; a producer sends its next one afterwards, whether or not the job is done.
- * @returns what says that a job is done.
+ * @param send stores one job. A producer then sends its next job, whether or not this one is done.
+ * @returns a function to call when a job is done.
  */
 export function serveRounds(send: (job: string) => Promise<unknown>): (job: string) => void {
   const open = new Map<string, (job: string) => void>();

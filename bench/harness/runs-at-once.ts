@@ -1,4 +1,4 @@
-/** Runs written straight into the database, as many as a case asks for: creating each would take longer than measuring. */
+/** Writes as many runs as a case needs directly to the database: creating them would take longer than the measurement. */
 import { Client } from "pg";
 import type { Queryable } from "../../packages/server/src/platform/database/database.ts";
 
@@ -9,7 +9,7 @@ export interface RunsAtOnce {
   readonly ask: string;
 }
 
-/** A connection of its own, whose statements have no time limits as promptd's have. */
+/** A separate connection, without the statement timeouts of promptd's connections. */
 export async function openLoader(url: string): Promise<Queryable & { close(): Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -24,7 +24,7 @@ export async function openLoader(url: string): Promise<Queryable & { close(): Pr
 
 const INPUTS = `json_build_object('textInputs', json_build_object('ask', $4::text), 'images', '[]'::json)`;
 
-/** Free runs of the sandbox that wait, spread evenly over the accounts. */
+/** Waiting free sandbox runs, spread evenly over the accounts. */
 export async function queueRuns(db: Queryable, { count, accountIds, promptVersionId, ask }: RunsAtOnce): Promise<void> {
   await db.query(
     `insert into runs (account_id, id, prompt_version_id, run_name, model, run_at, deadline_at, created_at, prices, inputs)
@@ -34,7 +34,7 @@ export async function queueRuns(db: Queryable, { count, accountIds, promptVersio
   );
 }
 
-/** The same runs, ended long ago. */
+/** The same runs, but ended long ago. */
 export async function addEndedRuns(
   db: Queryable,
   { count, accountIds, promptVersionId, ask }: RunsAtOnce,

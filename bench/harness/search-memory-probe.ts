@@ -1,14 +1,14 @@
-/** A process that serves searches on the database it is given, and prints what its memory grew by as one JSON line. */
+/** A process that serves searches on the given database and prints its memory growth as one JSON line. */
 import { openDatabase } from "../../packages/server/src/platform/database/database.ts";
 import { readJudgments } from "../search/evaluation-data.ts";
 import { createOwnSearch } from "../search/own-systems.ts";
 import { benchLog } from "../search/scratch-database.ts";
 
-/** RSS falls back by and by once the loading is over. */
+/** RSS falls gradually once loading is over. */
 const SETTLE_MS = 3_000;
 
 const url = process.argv[2];
-if (url === undefined) throw new Error("The address of the database is missing.");
+if (url === undefined) throw new Error("The database URL is missing.");
 const queries = readJudgments().map(({ q }) => q);
 const db = await openDatabase({ url, role: "bench", log: benchLog });
 await db.query("select 1");
@@ -28,7 +28,7 @@ async function readMemory(): Promise<NodeJS.MemoryUsage> {
   return process.memoryUsage();
 }
 
-/** MB. */
+/** In MB. */
 function grownBy(now: NodeJS.MemoryUsage): Record<string, number> {
   const keys = ["rss", "heapUsed", "external", "arrayBuffers"] as const;
   return Object.fromEntries(keys.map((key) => [key, Math.round((now[key] - base[key]) / 1e5) / 10]));

@@ -1,6 +1,6 @@
 import { percentile } from "../search/measures.ts";
 
-/** Of several rounds. */
+/** Values over several rounds. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -16,7 +16,7 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
-/** Of each member, over rounds that have the same members. */
+/** The spread of each member, over rounds with the same members. */
 export function spreadOfEach<Name extends string>(rounds: readonly Readonly<Record<Name, number>>[]) {
   const [first] = rounds;
   if (first === undefined) throw new Error("Nothing was measured.");
@@ -27,7 +27,7 @@ export function spreadOfEach<Name extends string>(rounds: readonly Readonly<Reco
   >;
 }
 
-/** Three digits say all that such a measurement knows. */
+/** Such measurements are accurate to at most three digits. */
 function round(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -1,4 +1,4 @@
-/** The prompt that promptd and its peers run: one step, two inputs. Its model is the mock, whose answers callers pay for. */
+/** The prompt that promptd and its peers run: one step, two inputs. Its model is the mock, whose answers cost credits. */
 import { join } from "node:path";
 import { createAccount } from "../../packages/server/src/accounts/index.ts";
 import { loadCatalogue } from "../../packages/server/src/models/index.ts";
@@ -18,16 +18,16 @@ Write a {{ tone }} story about {{ topic }}.
 `;
 
 export const STORY_INPUTS = { topic: "a kettle that sings", tone: "friendly" } as const;
-/** As the model gets it, for a peer whose agents have no inputs. */
+/** The rendered text, for a peer whose agents have no inputs. */
 export const STORY_TEXT = "Write a friendly story about a kettle that sings.";
 
 export interface StoryPrompt {
   readonly promptVersionId: string;
-  /** What a process of the installation needs to run it. */
+  /** The settings that a process of the installation needs to run the prompt. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** @param directory where the overlay is written; @param url of the mock model server. */
+/** @param directory where the overlay is written. @param url the mock model server's URL. */
 export async function publishStory(
   { db }: InstallationFixture,
   { directory, url }: { readonly directory: string; readonly url: string },
