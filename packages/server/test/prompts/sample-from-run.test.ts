@@ -22,6 +22,6 @@ test("a file gets the inputs and the text of its author's run, and of nobody els
   expect(outputs).toEqual(run.outputs);
 
   await expect(acts.addSample(file, run.runId, other.accountId)).rejects.toThrow(/run of this author/);
-  await expect(acts.addSample({ ...file, text }, run.runId, author.accountId)).rejects.toThrow(/has samples already/);
+  await expect(acts.addSample({ ...file, text }, run.runId, author.accountId)).rejects.toThrow(/already has samples/);
   await expect(acts.addSample(file, "no-id", author.accountId)).rejects.toThrow(/must be a UUID/);
 });
