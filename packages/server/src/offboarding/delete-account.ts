@@ -13,7 +13,7 @@ import type { AccountFiles } from "../files/index.ts";
 import { endAccountAccess } from "../people/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { doInBatches } from "../platform/periodic-work.ts";
-import { orNotFound } from "../platform/problem.ts";
+import { orNotFound, Problem } from "../platform/problem.ts";
 import type { Log } from "../platform/log.ts";
 import { promptsOfAccount, unpublishPrompt } from "../prompts/index.ts";
 import { cancelRunRow, runsOfAccount } from "../runs/index.ts";
@@ -93,7 +93,12 @@ async function removeContent(
 async function unpublishAll(db: Database, accountId: string): Promise<void> {
   const next = () => promptsOfAccount.listPublishedOf(db, accountId, BATCH);
   for (let promptIds = await next(); promptIds.length > 0; promptIds = await next()) {
-    for (const promptId of promptIds) await unpublishPrompt(db, promptId);
+    for (const promptId of promptIds) {
+      await unpublishPrompt(db, promptId).catch((error: unknown) => {
+        // Another process may already have erased the prompt.
+        if (!(error instanceof Problem && error.code === "NOT_FOUND_ERROR")) throw error;
+      });
+    }
   }
 }
 

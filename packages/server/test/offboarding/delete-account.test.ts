@@ -9,8 +9,11 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
+import { promptsOfAccount } from "../../src/prompts/index.ts";
+import { lockPublishing } from "../../src/prompts/publishing/publish-store.ts";
 import { clientOf, createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { until } from "../support/promptd-process.ts";
+import { IN_THIS_DATABASE } from "../support/test-database.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 
 const SLOW =
@@ -18,6 +21,7 @@ const SLOW =
 const QUICK =
   "---\npromptd: 1\ntitle: Quick\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{% comment %}Hidden template{% endcomment %}{{ ask }}\n";
 const PICTURE = "---\npromptd: 1\ntitle: Picture\nmodel: sandbox/image\n---\nA fox\n";
+const WAITING = `select from pg_locks where locktype = 'advisory' and not granted and ${IN_THIS_DATABASE}`;
 
 let server: TestServer;
 let operator: TestPerson;
@@ -219,6 +223,25 @@ test("continues in several processes at once, which do not disturb each other", 
     leaving.map(({ accountId }) => accountId),
   ]);
   expect(posted).toEqual([{ posted: 0 }]);
+});
+
+test("continues when another process erases the same prompts first", async () => {
+  const { db } = server.app;
+  const { accountId } = await server.createCaller();
+  await server.publish(QUICK.replace("Quick", `Quick of ${accountId}`), { authorId: accountId });
+  await beginDeletion(db, { accountId, prompts: "remove", actorId: null });
+  const error = vi.fn();
+  const files = { list: async () => [], open: async () => null, removeAll: async () => {} };
+  const ports = { db, files, log: { ...createLog("silent"), error }, onCanceled: () => {} };
+  const slow = await db.tx(async (tx) => {
+    await lockPublishing(tx);
+    const ended = finishDeletions(ports);
+    await until(async () => (await db.query(WAITING)).length > 0);
+    await promptsOfAccount.erasePromptsOf(db, accountId);
+    return { ended };
+  });
+  await slow.ended;
+  expect(error.mock.calls).toEqual([]);
 });
 
 describe("is refused", () => {
