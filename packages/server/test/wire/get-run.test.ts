@@ -46,8 +46,9 @@ describe("an id", () => {
 
   test("of a prompt or of a version, here or in a create, is 404 that says so, until the prompt is unpublished", async () => {
     const { promptId, promptVersionId } = await server.publish(textPrompt());
+    const messageOf = async (id: string) => errorOf(await get(caller.client, `/v1/runs/${id}`)).message;
     const messagesOf = async (id: string) => [
-      errorOf(await get(caller.client, `/v1/runs/${id}`)).message,
+      await messageOf(id),
       errorOf(await postRun(caller.client, bodyOf(id, { topic: "tea" }))).message,
     ];
     const isPrompt = `${promptId}. It is the id of a prompt whose latest version is ${promptVersionId}.`;
@@ -55,7 +56,7 @@ describe("an id", () => {
       `No run has the id ${isPrompt}`,
       `No published prompt version has the id ${isPrompt}`,
     ]);
-    expect((await messagesOf(promptVersionId))[0]).toBe(
+    expect(await messageOf(promptVersionId)).toBe(
       `No run has the id ${promptVersionId}. It is the id of a version of the prompt ${promptId}.`,
     );
     await server.unpublish(promptId);
