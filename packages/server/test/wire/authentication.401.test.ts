@@ -51,7 +51,7 @@ describe("401 says that the header is wrong", () => {
     expect(await authorize(`Bearer ${"a".repeat(250)}`)).toEqual({ httpStatus: 401, message });
   });
 
-  test("two Authorization headers, even with the same good key", async () => {
+  test("two Authorization headers, even with the same valid key", async () => {
     const value = `Bearer ${caller.apiKey}`;
     const headers = ["host", new URL(server.url).host, "authorization", value, "authorization", value];
     const sent = request(`${server.url}/v1/me`, { headers }).end();
@@ -67,7 +67,7 @@ describe("401 says that there is no key", () => {
     expect(await authorize("")).toEqual({ httpStatus: 401, message: MISSING });
   });
 
-  test("when the key stands in the query or in another header", async () => {
+  test("when the key is in the query or in another header", async () => {
     const answer = await get(caller.client, `/v1/me?api_key=${caller.apiKey}&key=${caller.apiKey}`, {
       authorization: null,
       "x-api-key": caller.apiKey,
@@ -111,7 +111,7 @@ describe("revoking a key", () => {
     expect((await authorize(`Bearer ${caller.apiKey.slice(0, -1)}`)).message).toBe(INVALID);
   });
 
-  test("is effective for the next request: a wait in progress is answered, and the run is the account's", async () => {
+  test("applies to the next request: a wait in progress is answered, and the run stays the account's", async () => {
     const { promptVersionId } = await server.publish(promptFile({ body: "sandbox: delay=900\nA text." }));
     const second = await server.createKey(caller.accountId);
     const waiting = caller.client.runs.create(bodyOf(promptVersionId));
@@ -130,13 +130,13 @@ describe("revoking a key", () => {
   });
 });
 
-test("a request without a key to /v1/ is answered with JSON at once, as reachability tests expect", async () => {
+test("a request to /v1/ without a key gets JSON at once, as reachability tests expect", async () => {
   const answer = await get(caller.client, "/v1/", { authorization: null });
   expect(answer.httpStatus).toBe(401);
   expect(errorOf(answer).status).toBe("UNAUTHORIZED_ERROR");
 });
 
-test("many failures from one address become 429, which does not refuse a good key", async () => {
+test("many failures from one address become 429, which does not affect a valid key", async () => {
   // Few enough that a busy machine is asked more often in a second.
   const perSecond = 2;
   const guarded = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: perSecond } });
@@ -154,7 +154,7 @@ test("many failures from one address become 429, which does not refuse a good ke
   }
 });
 
-test("a key that is revoked while the body of its create is under way creates nothing", async () => {
+test("a key that is revoked while the body of its create is being sent creates nothing", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const { accountId, keyId, apiKey } = caller;
   const body = JSON.stringify(bodyOf(promptVersionId));

@@ -49,7 +49,7 @@ describe.each(NAMES)("%s", (name) => {
     });
   });
 
-  test("answers 401 for a key that nobody has", async () => {
+  test("answers 401 for a key that does not exist", async () => {
     const answer = await call(server.clientOf("pd_000000000000000000000000000000000000"), name);
     expect(answer.httpStatus).toBe(401);
     expect(errorOf(answer).message).toBe(
@@ -108,7 +108,7 @@ describe("over the limit", () => {
   });
 });
 
-describe("an id of somebody else answers like one that never was, byte for byte", () => {
+describe("someone else's id gets the same response as an id that never existed, byte for byte", () => {
   /** What two strangers get who ask for this id and for one that never was; equal, and a 404. */
   async function askBoth(ask: (client: Client, id: string) => Promise<RawAnswer>, id: string) {
     const [one, two] = await Promise.all([server.createCaller(), server.createCaller()]);
@@ -198,7 +198,7 @@ describe("an id of somebody else answers like one that never was, byte for byte"
     expect(asked).toEqual(random);
   });
 
-  test("an author sees the own draft no better than anybody", async () => {
+  test("an author has no better view of their own draft than anyone else", async () => {
     const { promptVersionId } = await server.publish(textPrompt(), { isDraft: true, authorId: owner.accountId });
     const answer = await postRun(owner.client, bodyOf(promptVersionId, { topic: "tea" }));
     expect(answer.httpStatus).toBe(404);
@@ -209,7 +209,7 @@ function waitFor(client: Client, runId: string): Promise<RawAnswer> {
   return get(client, `/v1/runs/${runId}`, { prefer: "wait=20" });
 }
 
-describe("a run stays its creator's", () => {
+describe("a run remains its creator's", () => {
   test("when its prompt is unpublished", async () => {
     const caller = await server.createCaller();
     const { promptId, promptVersionId } = await server.publish(textPrompt());

@@ -65,7 +65,7 @@ describe("a run in progress", () => {
     expect((await caller.client.runs.create(bodyOf(promptVersionId))).runStatus).toBe("succeeded");
   });
 
-  test("may be canceled by two at once: both get the same answer, and the hold comes back once", async () => {
+  test("may be canceled by two callers at once: both get the same answer, and the hold is released once", async () => {
     const runId = await startRun(caller.client, bodyOf(slowVersion));
     const answers = await Promise.all([1, 2, 3].map(() => cancelRun(caller.client, runId)));
     expect(answers.map((answer) => runOf(answer))).toEqual(answers.map(() => ({ runId, ...CANCELED })));
@@ -98,7 +98,7 @@ describe("a final run", () => {
   test.each([
     ["succeeded", "tokens=5"],
     ["failed", "refuse"],
-  ])("that %s is answered unchanged", async (runStatus, behaviour) => {
+  ])("that %s is returned unchanged", async (runStatus, behaviour) => {
     const { promptVersionId } = await server.publish(directedPrompt());
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { do: behaviour }));
     expect(run.runStatus).toBe(runStatus);
@@ -108,7 +108,7 @@ describe("a final run", () => {
   });
 });
 
-test("a free run has credits null after a cancel, too", async () => {
+test("a free run has credits null after a cancel too", async () => {
   const file = directedPrompt({ model: "sandbox/text-free" });
   const { promptVersionId } = await server.publish(file);
   const runId = await startRun(caller.client, bodyOf(promptVersionId, { do: "delay=600000" }));
@@ -127,7 +127,7 @@ describe("an id", () => {
     });
   });
 
-  test("that is no UUID is 422", async () => {
+  test("that is not a UUID is 422", async () => {
     const answer = await cancelRun(caller.client, "abc");
     expect(issuesOf(answer)).toEqual([
       { path: ["path", "runId"], code: "invalid_uuid", message: 'runId must be a UUID, got "abc".' },

@@ -36,7 +36,7 @@ describe("a text run", () => {
     });
   });
 
-  test("is read later with the same payload, and stands first in the list", async () => {
+  test("can be read later with the same payload, and is first in the list", async () => {
     const { promptVersionId } = await server.publish(textPrompt({ title: "Tea label" }));
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { topic: "tea" }));
     expect(await caller.client.runs.get(run.runId)).toEqual(run);
@@ -52,7 +52,7 @@ describe("a text run", () => {
     });
   });
 
-  test("has the prompt's title of its creation as its name, cut to 120 code points", async () => {
+  test("has the prompt's title at creation as its name, cut to 120 code points", async () => {
     const slug = "named-once";
     const { accountId: authorId } = await server.createCaller({ credits: 0 });
     const first = await server.publish(textPrompt({ slug, title: "🍵".repeat(120) }), { authorId });
@@ -63,7 +63,7 @@ describe("a text run", () => {
 });
 
 describe("the price of a run", () => {
-  test("tokens, credits of the list and what leaves the balance are one number; the rest of the hold comes back", async () => {
+  test("tokens, credits in the list, and what leaves the balance are one number, and the rest of the hold is released", async () => {
     const own = await server.createCaller({ credits: 1_000 });
     const fields = "inputs: { do: {} }\nmaxOutputTokens: 2048";
     const { promptVersionId } = await server.publish(directedPrompt({ fields }));
@@ -124,7 +124,7 @@ describe("a free run", () => {
     expect(lines).toEqual([]);
   });
 
-  test("of an own prompt is the same for its author alone", async () => {
+  test("of an author's own prompt is the same only for the author", async () => {
     const own = await server.createCaller({ credits: 0 });
     const { promptVersionId } = await server.publish(promptFile(), { authorId: own.accountId });
     const { run, row, journal: lines } = await expectFree(own, promptVersionId);
@@ -147,14 +147,14 @@ describe("a run of several items", () => {
   const count = (n: number, directives = "") =>
     imagePrompt({ fields: `count: ${n}\noptions: { size: "256x256" }`, body: `${directives}A blue square.` });
 
-  test("gives them in generation order and is charged for each", async () => {
+  test("returns them in generation order and is charged for each", async () => {
     const { promptVersionId } = await server.publish(count(3));
     const run = await caller.client.runs.create(bodyOf(promptVersionId));
     expect(run.outputs.map(({ type }) => type)).toEqual(["image", "image", "image"]);
     expect(run.tokens).toBe(12);
   });
 
-  test("has error items in their position beside usable ones, succeeds, and charges for what was delivered", async () => {
+  test("has error items in their position among usable items, succeeds, and charges for what was delivered", async () => {
     const { promptVersionId } = await server.publish(count(3, "sandbox: partial=1\n"));
     const run = await caller.client.runs.create(bodyOf(promptVersionId));
     expect(run.runStatus).toBe("succeeded");
@@ -162,7 +162,7 @@ describe("a run of several items", () => {
     expect(run.tokens).toBe(4);
   });
 
-  test("without a usable one fails with an error item for each, free", async () => {
+  test("without any usable output fails with an error item for each, free of charge", async () => {
     const { promptVersionId } = await server.publish(count(2, "sandbox: partial=0\n"));
     const run = await caller.client.runs.create(bodyOf(promptVersionId));
     expect(run).toMatchObject({ runStatus: "failed", tokens: 0 });
@@ -178,7 +178,7 @@ describe("a run of several steps", () => {
       body: `<!-- step: draft -->\n${draft}A story about {{ hero }}.\n<!-- step: cover -->\nA cover for: {{ steps.draft }}`,
     });
 
-  test("gives the outputs of all steps in their order", async () => {
+  test("returns the outputs of all steps in order", async () => {
     const { promptVersionId } = await server.publish(steps(""));
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { hero: "a cat" }));
     expect(run.runStatus).toBe("succeeded");
@@ -186,7 +186,7 @@ describe("a run of several steps", () => {
     expect(run.outputs[0]?.data).toContain("A story about a cat.");
   });
 
-  test("skips what reads from a failed step", async () => {
+  test("skips steps that read from a failed step", async () => {
     const { promptVersionId } = await server.publish(steps("sandbox: refuse\n"));
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { hero: "a cat" }));
     expect(run).toMatchObject({ runStatus: "failed", tokens: 0 });
@@ -197,7 +197,7 @@ describe("a run of several steps", () => {
   });
 });
 
-test("a video prompt gives a video item whose file is an MP4", async () => {
+test("a video prompt returns a video item whose file is an MP4", async () => {
   const { promptVersionId } = await server.publish(promptFile({ model: "sandbox/video", body: "A cat walks." }));
   const run = await caller.client.runs.create(bodyOf(promptVersionId));
   expect(run).toMatchObject({ runStatus: "succeeded", outputs: [{ type: "video" }] });

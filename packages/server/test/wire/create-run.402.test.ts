@@ -50,7 +50,7 @@ describe("a run that costs more than can be spent", () => {
   });
 });
 
-describe("what a prompt's config says of its price", () => {
+describe("what a prompt's config says about its price", () => {
   const FIELDS = "inputs: { topic: {} }\nmaxOutputTokens: 2048";
 
   test("is enough to create a run, to the credit, and the refusal names both the need and the usual price", async () => {
@@ -106,7 +106,7 @@ describe("a frozen account", () => {
     expect(await server.app.db.query("select 1 from credit_holds where account_id = $1", [accountId])).toEqual([]);
   });
 
-  test("spends its credits again once it is not frozen", async () => {
+  test("spends its credits again once it is unfrozen", async () => {
     const { client, accountId } = await createFrozenCaller(4);
     await server.app.db.query("update credit_accounts set frozen_at = null where account_id = $1", [accountId]);
     expect(runOf(await postRun(client, bodyOf(await imageVersion()))).tokens).toBe(4);
@@ -133,7 +133,7 @@ test("credits held by runs in progress cannot be spent twice, and do not count a
   expect(await caller.client.me.credits()).toEqual({ credits: 5 });
 });
 
-test("of 20 runs at once exactly as many are created as can be paid", async () => {
+test("of 20 concurrent runs, exactly as many are created as can be paid for", async () => {
   const { client } = await server.createCaller({ credits: 12 });
   const version = await imageVersion();
   const answers = await Promise.all(Array.from({ length: 20 }, () => postRun(client, bodyOf(version))));
@@ -194,7 +194,7 @@ test("inputs that could cost more than one run may hold are 422 that says so", a
 });
 
 describe("the plan", () => {
-  test("is asked for on every endpoint: without one there is no balance to read either", async () => {
+  test("is required on every endpoint: without a plan the balance cannot be read either", async () => {
     const { client } = await server.createCaller({ plan: "none", credits: 100 });
     expect((await get(client, "/v1/me/credits")).httpStatus).toBe(402);
   });
@@ -207,14 +207,14 @@ describe("the plan", () => {
     expect((await get(caller.client, "/v1/me")).httpStatus).toBe(200);
   });
 
-  test("is not asked for where PROMPTD_PLANS is off", async () => {
+  test("is not required if PROMPTD_PLANS is off", async () => {
     const open = await server.startAnother("api", { PROMPTD_PLANS: "off" });
     const { apiKey } = await server.createCaller({ plan: "none" });
     expect((await get(server.clientOf(apiKey, open.listenUrl ?? ""), "/v1/me")).httpStatus).toBe(200);
   });
 });
 
-test("beyond the active runs of an account 429 TOO_MANY_ACTIVE_RUNS, and no run and no hold is left", async () => {
+test("above an account's active runs is 429 TOO_MANY_ACTIVE_RUNS, and leaves neither a run nor a hold", async () => {
   const few = await server.startAnother("api", { PROMPTD_ACTIVE_RUNS_MAX: "2" });
   const { apiKey, client } = await server.createCaller({ credits: 100 });
   const there = server.clientOf(apiKey, few.listenUrl ?? "");

@@ -68,7 +68,7 @@ describe("a version whose model is retired", () => {
     expect(runOf(await postRun(caller.client, bodyOf(published.promptVersionId))).runStatus).toBe("succeeded");
   });
 
-  test("is 410 MODEL_RETIRED with the model's name, and no run is made", async () => {
+  test("is 410 MODEL_RETIRED with the model's name, and creates no run", async () => {
     const before = (await caller.client.runs.list({ limit: 50 })).rows.length;
     const answer = await postRun(later, bodyOf(published.promptVersionId));
     expect(answer.httpStatus).toBe(410);
@@ -80,7 +80,7 @@ describe("a version whose model is retired", () => {
     expect((await caller.client.runs.list({ limit: 50 })).rows).toHaveLength(before);
   });
 
-  test("is 410 when only one of its steps uses that model", async () => {
+  test("is 410 if only one of its steps uses that model", async () => {
     expect((await postRun(later, bodyOf(steps.promptVersionId))).httpStatus).toBe(410);
   });
 
@@ -90,7 +90,7 @@ describe("a version whose model is retired", () => {
     expect((await get(later, `/v1/prompt-versions/${promptVersionId}`)).httpStatus).toBe(200);
   });
 
-  test("is not found by search, since it could not be run", async () => {
+  test("is not found by search, because it could not be run", async () => {
     expect((await caller.client.prompts.search("zebra")).rows.map(({ title }) => title)).toEqual(["Zebra"]);
     expect((await later.prompts.search("zebra")).rows).toEqual([]);
   });
@@ -115,7 +115,7 @@ test("GET /v1/resources does not list a retired model, nor one that is not enabl
   expect(names(await later.resources.get())).toEqual([]);
 });
 
-test("a model that is known but not enabled here accepts the run, which fails with a sentence, free", async () => {
+test("a run of a known model that is not enabled here is accepted and fails with a message, free of charge", async () => {
   const { promptVersionId } = await server.publish(promptFile({ model: NOT_HERE }));
   const answer = await postRun(caller.client, bodyOf(promptVersionId));
   expect(answer.httpStatus).toBe(200);
@@ -126,7 +126,7 @@ test("a model that is known but not enabled here accepts the run, which fails wi
   });
 });
 
-test("a run of a model that only newer processes know waits for one of them: a deploy fails no run", async () => {
+test("a run of a model that only newer processes know waits for one of them, so a deployment fails no run", async () => {
   const newer = { PROMPTD_MODELS_FILE: writeOverlay(overlay("active")) };
   const api = await startTestServer({ role: "api", environment: newer });
   onTestFinished(() => api.close());
@@ -143,7 +143,7 @@ test("a run of a model that only newer processes know waits for one of them: a d
 });
 
 describe("a model that is no longer in the catalogue at all", () => {
-  test("is as gone as a retired one: its price is not known any more", async () => {
+  test("is gone like a retired model: its price is no longer known", async () => {
     const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: "" });
     const without = server.clientOf(caller.apiKey, app.listenUrl ?? "");
     const answer = await postRun(without, bodyOf(published.promptVersionId));
@@ -153,7 +153,7 @@ describe("a model that is no longer in the catalogue at all", () => {
     expect((await without.prompts.search("zebra")).rows).toEqual([]);
   });
 
-  test("is the case of every sandbox prompt where PROMPTD_SANDBOX is off", async () => {
+  test("applies to every sandbox prompt if PROMPTD_SANDBOX is off", async () => {
     const { promptVersionId } = await server.publish(promptFile());
     const app = await server.startAnother("api", { PROMPTD_SANDBOX: "off", PROMPTD_MODELS_FILE: "" });
     const answer = await postRun(server.clientOf(caller.apiKey, app.listenUrl ?? ""), bodyOf(promptVersionId));

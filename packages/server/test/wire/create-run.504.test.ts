@@ -69,7 +69,7 @@ describe("a run that takes longer than the wait", () => {
     await cancelRun(caller.client, runId);
   });
 
-  test("tells clients not to repeat it, where to look, and when", async () => {
+  test("tells clients not to retry it, and where and when to poll", async () => {
     const { headers, ...answer } = await post(HOUR, { prefer: "wait=0" });
     const runId = idOf504({ headers, ...answer });
     expect(headers.get("x-should-retry")).toBe("false");
@@ -114,7 +114,7 @@ describe("Prefer: wait=N", () => {
 });
 
 describe("Prefer: respond-async", () => {
-  test("answers 202 at once with the run's shape, where to look and when", async () => {
+  test("answers 202 at once with the run's shape, and with where and when to poll", async () => {
     const { result: answer, ms } = await timed(() => post(HOUR, { prefer: "respond-async" }));
     expect(answer.httpStatus).toBe(202);
     expect(ms).toBeLessThan(BUSY_MS);
@@ -137,7 +137,7 @@ describe("Prefer: respond-async", () => {
     await cancelRun(caller.client, runOf(slow).runId);
   });
 
-  test("in any case and beside unknown preferences is honoured", async () => {
+  test("in any case and next to unknown preferences is honored", async () => {
     const answer = await post(HOUR, { prefer: "handling=lenient, Respond-Async" });
     expect(answer.httpStatus).toBe(202);
     await cancelRun(caller.client, runOf(answer).runId);
@@ -145,7 +145,7 @@ describe("Prefer: respond-async", () => {
 });
 
 describe("GET /v1/runs/:runId", () => {
-  test("of a run in progress shows no outputs and tokens 0, and says when to come back", async () => {
+  test("of a run in progress shows no outputs and tokens 0, and says when to poll again", async () => {
     const runId = await startRun(caller.client, bodyOf(promptVersionId, { do: HOUR }));
     const answer = await get(caller.client, `/v1/runs/${runId}`);
     expect(answer.httpStatus).toBe(200);
@@ -190,7 +190,7 @@ describe("GET /v1/runs/:runId", () => {
     expect(answer.headers.get("x-ignored")).toBe("remote, include");
   });
 
-  test("takes the id in any case and gives it in lower case", async () => {
+  test("accepts the id in any case and returns it in lower case", async () => {
     const { runId } = runOf(await post("tokens=5"));
     expect(runOf(await get(caller.client, `/v1/runs/${runId.toUpperCase()}`)).runId).toBe(runId);
   });
@@ -236,7 +236,7 @@ test("a server that stops answers a waiting POST with 504 and a waiting GET with
   await cancelRun(own.client, runId);
 });
 
-test("hanging up is no cancel: the run goes on and is charged", async () => {
+test("hanging up does not cancel: the run continues and is charged", async () => {
   const own = await server.createCaller({ credits: 100 });
   const { promptVersionId: version } = await server.publish(textPrompt({ body: "sandbox: delay=800\n{{ topic }}" }));
   const abort = new AbortController();

@@ -93,7 +93,7 @@ describe("a Base64 image", () => {
     expect(errorOf(answer).message).toBe("Image 2 is 10.1 MiB; the limit is 10 MiB.");
   });
 
-  test("that looks like a PNG and is broken fails the run with a written sentence, free", async () => {
+  test("that looks like a PNG and is broken fails the run with a fixed message, free of charge", async () => {
     const base64 = Buffer.from(PNG_BASE64, "base64").subarray(0, 40).toString("base64");
     const run = runOf(await post(1, [{ type: "base64", base64 }]));
     expect(run).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
@@ -127,7 +127,7 @@ describe("the number of images", () => {
     expect(issueLines(await post(1, imageInputs))).toEqual(["image_count body.inputs.imageInputs"]);
   });
 
-  test("beyond 32 is 422 too_many before anything else is looked at", async () => {
+  test("above 32 is 422 too_many before anything else is checked", async () => {
     const answer = await post(
       1,
       Array.from({ length: 33 }, () => PNG),
@@ -201,7 +201,7 @@ describe("the URL of an image, at create", () => {
     expect(issuesOf(answer)).toHaveLength(1);
   });
 
-  test("of a name that does not resolve is accepted, and the run fails with one constant sentence, free", async () => {
+  test("with a name that does not resolve is accepted, and the run fails with one fixed message, free of charge", async () => {
     const run = runOf(await post(1, [{ type: "url", url: "https://no-such-host.invalid/cat.png" }]));
     expect(run).toMatchObject({
       runStatus: "failed",

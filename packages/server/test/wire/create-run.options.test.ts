@@ -89,7 +89,7 @@ test.each(["ultra", "HIGH", "high ", "", "constructor"])(
   },
 );
 
-test("runModel is no way to another model's options", async () => {
+test("runModel does not give access to another model's options", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const body = { promptVersionId, inputs: {}, runModel: "sandbox/image", runOptions: { quality: "low" } };
   const answer = await postRun(caller.client, body);

@@ -50,7 +50,7 @@ describe("the body", () => {
       { inputs: { textInputs: { Topic: "" } } },
       'Text input "topic" is required. The prompt has no input "Topic". Did you mean "topic"?',
     ],
-  ])("that lacks something says what it has in another place: %j", async (fields, message) => {
+  ])("that lacks something names the unknown members that it has: %j", async (fields, message) => {
     const answer = await post({ promptVersionId, ...fields });
     expect(answer.httpStatus).toBe(422);
     expect(errorOf(answer).message).toBe(message);
@@ -63,7 +63,7 @@ describe("the body", () => {
     expect(errorOf(answer).message).toMatch(/^The request body is not valid JSON: .* at position \d+\.$/);
   });
 
-  test("of a form upload is 400 that says what to send", async () => {
+  test("that is a form upload is 400 and says what to send", async () => {
     const form = new FormData();
     form.set("promptVersionId", promptVersionId);
     const { headers, body } = new Response(form).clone();
@@ -94,7 +94,7 @@ describe("the body", () => {
     });
   });
 
-  test("may carry unlisted fields, runModel too: they change nothing and are named in X-Ignored", async () => {
+  test("may have unlisted fields, such as runModel: they change nothing and are named in X-Ignored", async () => {
     const answer = await post({
       promptVersionId,
       inputs: { textInputs: { topic: "tea" }, extra: 1 },
@@ -123,7 +123,7 @@ describe("promptVersionId", () => {
     expect(errorOf(answer).message).toBe('promptVersionId must be a UUID, got "abc".');
   });
 
-  test("a quoted value is cut to 40 code points and its control characters are written out", async () => {
+  test("a quoted value is cut to 40 code points and its control characters are escaped", async () => {
     const answer = await post({ promptVersionId: `\u001b[31m${"🍵".repeat(60)}`, inputs: {} });
     expect(errorOf(answer).message).toBe(`promptVersionId must be a UUID, got "\\u001b[31m${"🍵".repeat(35)}…".`);
   });
@@ -132,7 +132,7 @@ describe("promptVersionId", () => {
     expect(issueLines(await post({ promptVersionId: id, inputs: {} }))).toEqual(["required body.promptVersionId"]);
   });
 
-  test("a number is no string", async () => {
+  test("a number is not a string", async () => {
     const answer = await post({ promptVersionId: 7, inputs: {} });
     expect(issuesOf(answer)).toMatchObject([
       { code: "invalid_type", message: "promptVersionId must be a string, got a number." },
@@ -157,7 +157,7 @@ describe("inputs", () => {
     ["an array", []],
     ["a string", "x"],
     ["a boolean", true],
-  ])("%s is no object", async (what, inputs) => {
+  ])("%s is not an object", async (what, inputs) => {
     const answer = await post({ promptVersionId, inputs });
     expect(issuesOf(answer)).toEqual([
       { path: ["body", "inputs"], code: "invalid_type", message: `inputs must be an object, got ${what}.` },
@@ -173,7 +173,7 @@ describe("inputs", () => {
     ]);
   });
 
-  test("imageInputs that is no array is 422", async () => {
+  test("imageInputs that is not an array is 422", async () => {
     const answer = await post({ promptVersionId, inputs: { imageInputs: {} } });
     expect(issuesOf(answer)).toMatchObject([
       { code: "invalid_type", message: "imageInputs must be an array, got an object." },
@@ -219,7 +219,7 @@ describe("a text input", () => {
     expect(issueLines(await withText("é".repeat(51_201)))).toEqual(["too_long body.inputs.textInputs.topic"]);
   });
 
-  test("beyond 64 keys, or beyond 1 MiB in all, is refused", async () => {
+  test("above 64 keys, or above 1 MiB in total, is refused", async () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`k${i}`, "x"]));
     const tooMany = await post({ promptVersionId, inputs: { textInputs: many } });
     expect(issueLines(tooMany)).toEqual(["too_many body.inputs.textInputs"]);

@@ -50,12 +50,12 @@ describe("a required key", () => {
     expect(errorOf(await create(textInputs)).message).toBe('Text input "topic" is required.');
   });
 
-  test("two missing ones are joined by and", async () => {
+  test('two missing keys are joined by "and"', async () => {
     const { create } = await prompt("{ topic: {}, tone: {} }", "{{ topic }} {{ tone }}");
     expect(errorOf(await create({})).message).toBe('Text inputs "topic" and "tone" are required.');
   });
 
-  test("is given as it is: no trimming, no normalisation, no escaping", async () => {
+  test("is passed on unchanged: no trimming, no normalization, no escaping", async () => {
     const { write } = await prompt("{ topic: {} }", "[{{ topic }}]");
     for (const value of ["  a  ", "e\u0301", "<b>&amp;</b>", "{{ tone }} {% raw %}", "日本 🍵", "a\r\nb"]) {
       expect(await write({ topic: value })).toBe(`[${value}]`);
@@ -94,7 +94,7 @@ describe("with allowEmpty", () => {
 describe("a select", () => {
   const INPUTS = "{ tone: { options: { Formal: with all due respect, Casual: like friends } } }";
 
-  test("takes the name of an option and inserts the text behind it", async () => {
+  test("accepts the name of an option and inserts the text behind it", async () => {
     const { write } = await prompt(INPUTS, "[{{ tone }}]");
     expect(await write({ tone: "Casual" })).toBe("[like friends]");
   });
@@ -117,7 +117,7 @@ describe("a select", () => {
   describe("of several choices", () => {
     const MULTIPLE = "{ style: { options: { A: first, B: second, C: third }, multiple: { min: 1, max: 2 } } }";
 
-    test("splits at commas, trims, and joins the texts by a comma and a blank in the caller's order", async () => {
+    test("splits at commas, trims, and joins the texts with a comma and a blank in the caller's order", async () => {
       const { write } = await prompt(MULTIPLE, "[{{ style }}]");
       expect(await write({ style: "C ,A" })).toBe("[third, first]");
     });
@@ -138,19 +138,19 @@ describe("maxLength", () => {
     expect(errorOf(answer).message).toBe('Text input "short" is 5 characters long; the limit is 4.');
   });
 
-  test("holds for blanks as well where blanks are values", async () => {
+  test("also applies to blanks where blanks are values", async () => {
     const { create } = await prompt("{ short: { maxLength: 4, allowEmpty: true } }", "[{{ short }}]");
     expect(issueLines(await create({ short: "     " }))).toEqual(["too_long body.inputs.textInputs.short"]);
   });
 });
 
 describe("keys", () => {
-  test("are matched after Unicode normalisation: a composed and a decomposed letter are the same", async () => {
+  test("are matched after Unicode normalization: a composed and a decomposed letter are the same", async () => {
     const { write } = await prompt("{ caf\u00e9: {} }", '[{{ input["caf\u00e9"] }}]');
     expect(await write({ "cafe\u0301": "noir" })).toBe("[noir]");
   });
 
-  test("that are equal after normalisation are a conflict", async () => {
+  test("that are equal after normalization are a conflict", async () => {
     const { create } = await prompt("{ caf\u00e9: {} }", '[{{ input["caf\u00e9"] }}]');
     const answer = await create({ "cafe\u0301": "noir", "caf\u00e9": "au lait" });
     expect(answer.httpStatus).toBe(422);
@@ -160,7 +160,7 @@ describe("keys", () => {
     );
   });
 
-  test("are own properties only: an inherited name is missing, and may be given like any other", async () => {
+  test("are own properties only: an inherited name counts as missing, and may be used like any other", async () => {
     const inputs = "{ constructor: {}, toString: { default: none }, hasOwnProperty: { default: none } }";
     const { create, write } = await prompt(
       inputs,
@@ -170,7 +170,7 @@ describe("keys", () => {
     expect(await write({ constructor: "mine" })).toBe("mine|none|none");
   });
 
-  test("named __proto__ are 400 before anything looks at them", async () => {
+  test("named __proto__ are 400 before anything reads them", async () => {
     const { promptVersionId } = await server.publish(promptFile());
     const body = `{"promptVersionId":"${promptVersionId}","inputs":{"textInputs":{"__proto__":"x"}}}`;
     expect((await postRun(caller.client, body)).httpStatus).toBe(400);
@@ -184,14 +184,14 @@ describe("keys", () => {
     expect(runOf(answer).outputs[0]?.data).not.toContain("slip");
   });
 
-  test("of a 422 name what was ignored as well", async () => {
+  test("of a 422 also name what was ignored", async () => {
     const { create } = await prompt("{ topic: {} }", "[{{ topic }}]");
     const answer = await create({ topc: "slip" });
     expect(answer.httpStatus).toBe(422);
     expect(answer.headers.get("x-ignored")).toBe("textInputs.topc");
   });
 
-  test("may hold blanks, slashes, dots, brackets and other scripts", async () => {
+  test("may contain blanks, slashes, dots, brackets, and other scripts", async () => {
     const key = "お題 / what's [the] topic? - v1.2 & more";
     const { create, write } = await prompt(`{ ${JSON.stringify(key)}: {} }`, `[{{ input[${JSON.stringify(key)}] }}]`);
     expect(await write({ [key]: "tea" })).toBe("[tea]");
@@ -199,7 +199,7 @@ describe("keys", () => {
   });
 });
 
-test("all problems of the inputs, the images and the options are reported at once", async () => {
+test("all problems of inputs, images, and options are reported at once", async () => {
   const { promptVersionId } = await server.publish(
     promptFile({ fields: "inputs: { topic: {}, tone: { options: [Formal, Casual] } }", body: "{{ topic }}{{ tone }}" }),
   );

@@ -44,7 +44,7 @@ describe("an error", () => {
     },
   );
 
-  test.each(Object.entries(FAILURES))("%s is not to be sent again by itself", async (_, make) => {
+  test.each(Object.entries(FAILURES))("%s must not be retried automatically", async (_, make) => {
     expect((await make()).headers.get("x-should-retry")).toBe("false");
   });
 });

@@ -32,7 +32,7 @@ const read = (url: string, headers: Record<string, string | null> = {}, method =
   });
 
 describe("the address of a file", () => {
-  test("lies under the public address, ends in its type and expires 24 hours after generation", () => {
+  test("is under the public address, ends in its type, and expires 24 hours after generation", () => {
     const url = new URL(address);
     expect(url.origin).toBe(server.url);
     expect(url.pathname).toMatch(/^\/files\/[0-9a-f-]{36}\.png$/);
@@ -63,7 +63,7 @@ describe("the address of a file", () => {
     });
   });
 
-  test("takes HEAD and a range", async () => {
+  test("supports HEAD and ranges", async () => {
     const head = await read(address, {}, "HEAD");
     expect([head.httpStatus, head.text]).toEqual([200, ""]);
     const part = await fetch(address, { headers: { range: "bytes=1-3" } });
@@ -71,7 +71,7 @@ describe("the address of a file", () => {
     expect(part.headers.get("content-range")).toBe(`bytes 1-3/${head.headers.get("content-length")}`);
   });
 
-  test("of a browser's page may be read from another origin", async () => {
+  test("can be read by a page from another origin", async () => {
     const answer = await read(address, { origin: "https://app.example.org" });
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
   });
@@ -100,7 +100,7 @@ describe("404 is the answer to", () => {
 
 // The last tests: time moves on for good.
 describe("after 24 hours", () => {
-  test("to the second before, the file is there", async () => {
+  test("up to the second before, the file is available", async () => {
     nowMs = Date.UTC(2126, 10, 21, 10, 15) - 1;
     expect((await read(address)).httpStatus).toBe(200);
   });
@@ -117,7 +117,7 @@ describe("after 24 hours", () => {
     });
   });
 
-  test("a wrong signature is still 404, so that 410 shows nobody which files exist", async () => {
+  test("a wrong signature is still 404, so that 410 does not reveal which files exist", async () => {
     const url = new URL(address);
     url.searchParams.set("s", "A".repeat(22));
     expect((await read(url.href)).httpStatus).toBe(404);
@@ -129,7 +129,7 @@ describe("after 24 hours", () => {
   });
 });
 
-test("PROMPTD_FILE_TTL_SECONDS shortens the life of a file: an address that worked answers 410", async () => {
+test("PROMPTD_FILE_TTL_SECONDS shortens the life of a file: an address that worked returns 410", async () => {
   const short = await startTestServer({ environment: { PROMPTD_FILE_TTL_SECONDS: "2" } });
   try {
     const { client } = await short.createCaller();

@@ -35,7 +35,7 @@ describe("GET /v1/me", () => {
       expect((await client.me.get()).userFlags & 1).toBe(1);
     });
 
-    test("has no bit 1 without a plan, where plans are not asked for", async () => {
+    test("has no bit 1 without a plan if plans are not required", async () => {
       const open = await server.startAnother("api", { PROMPTD_PLANS: "off" });
       const { apiKey } = await server.createCaller({ plan: "none" });
       expect((await server.clientOf(apiKey, open.listenUrl ?? "").me.get()).userFlags & 1).toBe(0);
@@ -48,7 +48,7 @@ describe("GET /v1/me", () => {
       expect((await caller.client.me.get()).userFlags & 2).toBe(2);
     });
 
-    test("carries the bits the operator set", async () => {
+    test("has the bits that the operator set", async () => {
       const caller = await server.createCaller();
       await server.app.db.query("update accounts set user_flags = user_flags | 16 where id = $1", [caller.accountId]);
       expect((await caller.client.me.get()).userFlags).toBe(17);
@@ -71,7 +71,7 @@ describe("GET /v1/me/credits", () => {
     expect(await creditsOf(client)).toEqual({ credits: 0 });
   });
 
-  test("counts what can be spent now: not what runs hold", async () => {
+  test("counts what can be spent now, and not what runs hold", async () => {
     const { client } = await server.createCaller({ credits: 10 });
     const { promptVersionId } = await server.publish(imagePrompt({ body: "sandbox: delay=600000\nA square." }));
     const runId = await startRun(client, bodyOf(promptVersionId));
@@ -80,7 +80,7 @@ describe("GET /v1/me/credits", () => {
     expect(await creditsOf(client)).toEqual({ credits: 10 });
   });
 
-  test("counts active credits: not those that expired, from the moment they do", async () => {
+  test("counts active credits: expired credits do not count from the moment they expire", async () => {
     const { client, accountId } = await server.createCaller({ credits: 10 });
     await server.grant(accountId, { amount: 90, expiresInSeconds: 3_600 });
     expect(await creditsOf(client)).toEqual({ credits: 100 });
@@ -89,7 +89,7 @@ describe("GET /v1/me/credits", () => {
     await server.shiftTime(0);
   });
 
-  test("spends what expires first, so that nothing is lost that need not be", async () => {
+  test("spends what expires first, so that nothing is lost unnecessarily", async () => {
     const { client, accountId } = await server.createCaller({ credits: 10 });
     await server.grant(accountId, { amount: 5, expiresInSeconds: 3_600 });
     const { promptVersionId } = await server.publish(imagePrompt());

@@ -30,7 +30,7 @@ describe("a published prompt", () => {
     expect(await caller.client.promptVersions.get(promptVersionId)).toEqual(data);
   });
 
-  test("gives its latest published version, or the one that versionId names", async () => {
+  test("returns its latest published version, or the version that versionId names", async () => {
     const { accountId: authorId } = await server.createCaller({ credits: 0 });
     const slug = "three-versions";
     const first = await server.publish(promptFile({ slug, title: "One" }), { authorId });
@@ -140,7 +140,7 @@ test("of a prompt without inputs the config holds empty members", async () => {
 });
 
 describe("404", () => {
-  test("is the answer to an id of nothing, by either path", async () => {
+  test("is the answer to an unknown id, by either path", async () => {
     expect(errorOf(await byPrompt(RANDOM_ID))).toEqual({
       status: "NOT_FOUND_ERROR",
       message: `No published prompt has the id ${RANDOM_ID}.`,
@@ -177,7 +177,7 @@ describe("404", () => {
     expect(await statuses()).toEqual([200, 200, 200]);
   });
 
-  test("does not take one kind of id for the other, and says which of them it is", async () => {
+  test("does not confuse the two kinds of id, and says which one was given", async () => {
     const { promptId, promptVersionId } = await server.publish(textPrompt());
     const [ofPrompt, ofVersion] = [await byPrompt(promptVersionId.toUpperCase()), await byVersion(promptId)];
     expect([ofPrompt.httpStatus, ofVersion.httpStatus]).toEqual([404, 404]);

@@ -75,7 +75,7 @@ describe("an id", () => {
     },
   );
 
-  test("that is no UUID is quoted in the message", async () => {
+  test("that is not a UUID is quoted in the message", async () => {
     const answer = await get(caller.client, "/v1/runs/abc");
     expect(errorOf(answer).message).toBe('runId must be a UUID, got "abc".');
   });
@@ -90,7 +90,7 @@ describe("an id", () => {
     expect((await get(caller.client, `/v1/runs/${"a".repeat(5_000)}`)).httpStatus).toBe(422);
   });
 
-  test("of a prompt version is no run", async () => {
+  test("of a prompt version is not a run", async () => {
     const { promptVersionId } = await server.publish(textPrompt());
     expect((await get(caller.client, `/v1/runs/${promptVersionId}`)).httpStatus).toBe(404);
   });

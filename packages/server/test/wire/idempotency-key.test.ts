@@ -24,7 +24,7 @@ const tea = () => bodyOf(promptVersionId, { topic: "tea" });
 const runCount = async () => (await caller.client.runs.list({ limit: 50 })).rows.length;
 
 describe("the same key and body", () => {
-  test("give the same run, charged once, and say that it is a repeat", async () => {
+  test("return the same run, charged once, and report a replay", async () => {
     const first = await postRun(caller.client, tea(), KEY);
     const second = await postRun(caller.client, tea(), KEY);
     expect(runOf(second)).toEqual(runOf(first));
@@ -34,7 +34,7 @@ describe("the same key and body", () => {
     expect(await caller.client.me.credits()).toEqual({ credits: 999 });
   });
 
-  test("at the same moment give one run to both", async () => {
+  test("at the same moment return one run to both", async () => {
     for (let round = 0; round < 5; round += 1) {
       const key = { "idempotency-key": `pair-${round}` };
       const answers = await Promise.all(Array.from({ length: 4 }, () => postRun(caller.client, tea(), key)));
@@ -44,7 +44,7 @@ describe("the same key and body", () => {
     expect(await caller.client.me.credits()).toEqual({ credits: 995 });
   });
 
-  test("give one run to all of three, at two processes, that found the key free before one of them took it", async () => {
+  test("return one run to all three, at two processes, that found the key free before one of them took it", async () => {
     const { db } = server.app;
     const other = await server.startAnother("api");
     onTestFinished(() => other.close());
@@ -79,7 +79,7 @@ describe("the same key and body", () => {
     expect(hasMet).toBe(true);
   });
 
-  test("at the same moment give one run to both when the credits are enough for one only", async () => {
+  test("at the same moment return one run to both if the credits are enough for only one", async () => {
     const { promptVersionId: image } = await server.publish(imagePrompt());
     for (let round = 0; round < 5; round += 1) {
       const poor = await server.createCaller({ credits: 4 });
@@ -99,7 +99,7 @@ describe("the same key and body", () => {
     expect(runOf(late).runId).toBe((errorOf(early).data as { runId: string }).runId);
   });
 
-  test("honour Prefer at the repeat: 200 when the run is final, 202 while it is not", async () => {
+  test("honor Prefer on a repeat: 200 if the run is final, 202 while it is not", async () => {
     const { promptVersionId: slow } = await server.publish(directedPrompt());
     const body = bodyOf(slow, { do: "delay=600000" });
     const prefer = "respond-async";
@@ -213,8 +213,8 @@ describe("what makes two bodies the same", () => {
   });
 });
 
-describe("errors are never kept: the key is free for a corrected request", () => {
-  test("after a 422 of the config, a 404 and a 402", async () => {
+describe("errors are never stored: the key is free for a corrected request", () => {
+  test("after a 422 for the config, a 404, and a 402", async () => {
     const poor = await server.createCaller({ credits: 0 });
     const failures = [
       await postRun(poor.client, bodyOf(promptVersionId), KEY),
@@ -228,7 +228,7 @@ describe("errors are never kept: the key is free for a corrected request", () =>
     expect(answer.headers.has("idempotent-replayed")).toBe(false);
   });
 
-  test("a failed run is an accepted run, and is kept", async () => {
+  test("a failed run is an accepted run, and the key stays used", async () => {
     const { promptVersionId: version } = await server.publish(directedPrompt());
     const first = await postRun(caller.client, bodyOf(version, { do: "refuse" }), KEY);
     expect(runOf(first).runStatus).toBe("failed");
@@ -250,12 +250,12 @@ describe("the form of the key", () => {
     expect(await runCount()).toBe(0);
   });
 
-  test("is not looked at on other endpoints", async () => {
+  test("is ignored on other endpoints", async () => {
     const headers = { "idempotency-key": "two words" };
     expect((await caller.client.request({ method: "GET", path: "/v1/me", headers })).httpStatus).toBe(200);
   });
 
-  test("without a key every request is a run of its own", async () => {
+  test("without a key, every request creates its own run", async () => {
     const [one, two] = [await postRun(caller.client, tea()), await postRun(caller.client, tea())];
     expect(runOf(one).runId).not.toBe(runOf(two).runId);
   });

@@ -52,7 +52,7 @@ function expected(query: ListRunsQuery): { ids: string[]; hasMore: boolean } {
   return { ids: page.map(({ id }) => id), hasMore: fitting.length > limit };
 }
 
-test("rows and hasMore are those of the model for every query", async () => {
+test("rows and hasMore match the model for every query", async () => {
   const index = fc.nat(RUNS - 1);
   const time = fc.tuple(index, fc.integer({ min: -2, max: 2 }));
   const queries = fc.record({

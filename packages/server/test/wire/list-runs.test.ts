@@ -51,7 +51,7 @@ describe("a page", () => {
     expect(await client.runs.list()).toEqual({ rows: [], hasMore: false });
   });
 
-  test("shows the caller's own runs alone, whatever else is asked", async () => {
+  test("shows only the caller's own runs, whatever else is requested", async () => {
     const other = await server.createCaller();
     const answer = await get(
       other.client,
@@ -112,7 +112,7 @@ describe("limit", () => {
 });
 
 describe("startingAfter", () => {
-  test("gives the runs created before it", async () => {
+  test("returns the runs created before it", async () => {
     expect(await idsOf(`?startingAfter=${ids[9]}`)).toEqual(ids.slice(10, 20));
   });
 
@@ -135,7 +135,7 @@ describe("startingAfter", () => {
 });
 
 describe("endingBefore", () => {
-  test("gives the runs nearest to it on the newer side, still newest first", async () => {
+  test("returns the newer runs nearest to it, still newest first", async () => {
     expect(await idsOf(`?limit=5&endingBefore=${ids[20]}`)).toEqual(ids.slice(15, 20));
   });
 
@@ -196,7 +196,7 @@ describe("outputs that are large", () => {
     expect(seen.flat()).toEqual(large);
   });
 
-  test("end a page early also backwards, at the runs nearest to the cursor", async () => {
+  test("end a page early, also backwards, at the runs nearest to the cursor", async () => {
     const { rows, hasMore } = await page(`&endingBefore=${large[3]}`);
     expect([rows.map(({ runId }) => runId), hasMore]).toEqual([[large[2]], true]);
     const rest = await page(`&endingBefore=${large[2]}&status=succeeded`);
@@ -257,7 +257,7 @@ describe("a cursor", () => {
 });
 
 describe("status", () => {
-  test("shows runs of that status alone, as the rows say", async () => {
+  test("shows only runs of that status, as the rows say", async () => {
     const own = await server.createCaller();
     const { promptVersionId: version } = await server.publish(directedPrompt());
     const failed = await own.client.runs.create(bodyOf(version, { do: "refuse" }));

@@ -36,7 +36,7 @@ async function strictCaller(options: Parameters<TestServer["createCaller"]>[0] =
   return { ...caller, client: server.clientOf(caller.apiKey, strictUrl) };
 }
 
-test("401 before 429: a revoked key is 401 however often it comes", async () => {
+test("401 before 429: a revoked key is 401 however often it is used", async () => {
   const { client, keyId } = await strictCaller();
   await server.revokeKey(keyId);
   const answers = await Promise.all([1, 2, 3, 4].map(() => postRun(client, bodyOf(promptVersionId))));
@@ -56,17 +56,17 @@ test("the plan before 400", async () => {
   expect(errorOf(await postRun(client, "{ no JSON")).data).toEqual({ reason: "PLAN_REQUIRED" });
 });
 
-test("400 before 422 of the shape: of a body that is cut off nothing is judged", async () => {
+test("400 before 422 for the shape: nothing in a truncated body is validated", async () => {
   const { client } = await server.createCaller();
   expect((await postRun(client, '{"promptVersionId":"abc","inputs":')).httpStatus).toBe(400);
 });
 
-test("400 of the Idempotency-Key before 422 of the shape", async () => {
+test("400 for the Idempotency-Key before 422 for the shape", async () => {
   const { client } = await server.createCaller();
   expect((await postRun(client, {}, { "idempotency-key": "two words" })).httpStatus).toBe(400);
 });
 
-test("422 of the shape before the Idempotency-Key's earlier run", async () => {
+test("422 for the shape before the Idempotency-Key's earlier run", async () => {
   const { client } = await server.createCaller();
   const key = { "idempotency-key": "k" };
   expect((await postRun(client, bodyOf(promptVersionId, { topic: "tea" }), key)).httpStatus).toBe(200);
@@ -90,19 +90,19 @@ test("the Idempotency-Key's conflict before 404", async () => {
   expect(issueLines(await postRun(client, bodyOf(RANDOM_ID), key))).toEqual(["conflict header.Idempotency-Key"]);
 });
 
-test("422 of the shape before 404: an option that is no string on an unknown version is 422", async () => {
+test("422 for the shape before 404: an option that is not a string on an unknown version is 422", async () => {
   const { client } = await server.createCaller();
   const answer = await postRun(client, { ...bodyOf(RANDOM_ID), runOptions: { quality: 1 } });
   expect(issueLines(answer)).toEqual(["invalid_type body.runOptions.quality"]);
 });
 
-test("404 before 422 of the config: an option that nobody has on an unknown version is 404", async () => {
+test("404 before 422 for the config: an unknown option on an unknown version is 404", async () => {
   const { client } = await server.createCaller();
   const answer = await postRun(client, { ...bodyOf(RANDOM_ID), runOptions: { nothing: "x" } });
   expect(answer.httpStatus).toBe(404);
 });
 
-test("404 before 422 and 402 also of a prompt that has just been run here", async () => {
+test("404 before 422 and 402, also for a prompt that has just been run here", async () => {
   const prompt = await server.publish(promptFile({ fields: "inputs: { topic: {} }", body: "{{ topic }}" }));
   const [rich, poor] = [await server.createCaller(), await server.createCaller({ credits: 0 })];
   const whole = bodyOf(prompt.promptVersionId, { topic: "tea" });
@@ -122,13 +122,13 @@ test("404 before 410: an unpublished prompt of a retired model is 404", async ()
   expect((await postRun(client, bodyOf(prompt.promptVersionId))).httpStatus).toBe(404);
 });
 
-test("410 before 422 of the config: the missing input of a retired model's prompt is not asked for", async () => {
+test("410 before 422 for the config: a missing input is not reported for a retired model's prompt", async () => {
   const { client } = await strictCaller();
   const answer = await postRun(client, bodyOf(retiredVersionId));
   expect(answer.httpStatus).toBe(410);
 });
 
-test("422 of the config before 402 credits", async () => {
+test("422 for the config before 402 for credits", async () => {
   const { client } = await server.createCaller({ credits: 0 });
   expect((await postRun(client, bodyOf(promptVersionId))).httpStatus).toBe(422);
 });

@@ -17,7 +17,7 @@ afterAll(() => server.close());
 const send = (method: string, path: string, headers: Record<string, string | null> = {}) =>
   caller.client.request({ method, path, headers });
 
-describe("a path that is none", () => {
+describe("a path that does not exist", () => {
   test.each([
     "/v1",
     "/v1/",
@@ -88,7 +88,7 @@ describe("slashes", () => {
     expect(runOf(answer).runStatus).toBe("succeeded");
   });
 
-  test("encoded into a parameter are no separators", async () => {
+  test("encoded in a parameter are not separators", async () => {
     expect((await send("GET", "/v1/runs/a%2Fb")).httpStatus).toBe(422);
     expect((await send("GET", "/v1%2Fme")).httpStatus).toBe(404);
   });
@@ -107,7 +107,7 @@ describe("HEAD", () => {
     }
   });
 
-  test("of an endpoint that only takes POST is 404", async () => {
+  test("for an endpoint that accepts only POST is 404", async () => {
     expect((await send("HEAD", `/v1/runs/${RANDOM_ID}/cancel`)).httpStatus).toBe(404);
   });
 });
@@ -157,12 +157,12 @@ describe("open paths", () => {
 });
 
 describe("whatever a request says", () => {
-  test("about the form it wants, the answer is JSON", async () => {
+  test("about response formats, the answer is JSON", async () => {
     const answer = await send("GET", "/v1/me", { accept: "text/html", "accept-language": "de" });
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  test("about its own id, the server's id is another", async () => {
+  test("about its own id, the server's id is different", async () => {
     const own = "my-request-1";
     expect((await send("GET", "/v1/me", { "x-request-id": own })).headers.get("x-request-id")).not.toBe(own);
   });

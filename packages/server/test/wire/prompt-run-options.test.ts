@@ -61,7 +61,7 @@ describe("the config of a prompt whose author chose a value that is gone", () =>
     });
   });
 
-  test("shows the options of today and the default that a run is charged", async () => {
+  test("shows today's options and the default that a run is charged", async () => {
     const { promptVersionId } = await painting("Kittiwake", "low");
     expect(await shownOptions(after, "Kittiwake")).toEqual({
       quality: { default: "ultra", options: ["high", "ultra"] },
@@ -83,13 +83,13 @@ describe("the config of a prompt whose author chose a value that is gone", () =>
   });
 });
 
-test("a value of the author's that the model still has stays the default, and is what a run is charged", async () => {
+test("an author's value that the model still has stays the default and determines what a run is charged", async () => {
   const { promptVersionId } = await painting("Razorbill", "high");
   expect(await shownOptions(after, "Razorbill")).toEqual({ quality: { default: "high", options: ["high", "ultra"] } });
   expect(await charge(promptVersionId)).toBe(8);
 });
 
-test("each step falls to the model's default for what is gone, and keeps what is left", async () => {
+test("each step falls back to the model's default for values that are gone, and keeps the others", async () => {
   const fields = "steps:\n  sketch: { options: { quality: high } }\n  painting: { options: { quality: medium } }";
   const body = "<!-- step: sketch -->\nA sketch.\n<!-- step: painting -->\nA painting.";
   const { promptVersionId } = await server.publish(imagePrompt({ title: "Fulmar", fields, body }));
@@ -97,7 +97,7 @@ test("each step falls to the model's default for what is gone, and keeps what is
   expect(await charge(promptVersionId)).toBe(8 + 20);
 });
 
-test("where the model has no default left, the default is null, and a run is made without a value", async () => {
+test("if the model no longer has a default, the default is null, and a run is made without a value", async () => {
   const fields = "options: { reasoningEffort: low }";
   const { promptVersionId } = await server.publish(promptFile({ title: "Dunlin", fields }));
   expect(await shownOptions(after, "Dunlin")).toEqual({ reasoningEffort: { default: null, options: ["high"] } });

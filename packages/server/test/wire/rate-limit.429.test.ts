@@ -50,7 +50,7 @@ describe("within one second", () => {
     expect(answer.headers.get("x-should-retry")).toBe("true");
   });
 
-  test("of 40 requests at once exactly 5 are admitted", async () => {
+  test("of 40 concurrent requests, exactly 5 are admitted", async () => {
     expect(await burst(40)).toBe(5);
   });
 
@@ -87,7 +87,7 @@ describe("the window slides", () => {
     expect(await burst(9)).toBe(1);
   });
 
-  test("denied requests do not count: who hammers is admitted as soon as who waits", async () => {
+  test("denied requests do not count: a caller who hammers is admitted as soon as a caller who waits", async () => {
     expect(await burst(5)).toBe(5);
     for (let i = 0; i < 9; i += 1) {
       await advance(100);
@@ -129,14 +129,14 @@ describe("headers of a counted answer", () => {
     expect(limits(await me())).toEqual(['"account";q=5;w=1', '"account";r=0;t=1']);
   });
 
-  test("stand on errors too, and never in the older three-header form", async () => {
+  test("are also on errors, and never in the older three-header form", async () => {
     const answer = await get(caller.client, "/v1/runs/abc");
     expect(answer.httpStatus).toBe(422);
     expect(limits(answer)).toEqual(['"account";q=5;w=1', '"account";r=4;t=1']);
     expect(answer.headers.has("x-ratelimit-limit") || answer.headers.has("ratelimit-limit")).toBe(false);
   });
 
-  test("are absent from a 401, which counts against nobody", async () => {
+  test("are absent from a 401, which is not counted", async () => {
     const revoked = await server.createKey(caller.accountId);
     await server.revokeKey(revoked.keyId);
     for (let i = 0; i < 10; i += 1) {

@@ -151,7 +151,7 @@ describe("action-require: update-resources", () => {
     expect([anonymous, health].map(({ headers }) => headers.has("action-require"))).toEqual([false, false]);
   });
 
-  test("is on a 429 as well", async () => {
+  test("is also on a 429", async () => {
     const strict = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "1" });
     const { apiKey } = await server.createCaller();
     const client = server.clientOf(apiKey, strict.listenUrl ?? "");
@@ -199,7 +199,7 @@ test("If-None-Match means nothing to the other endpoints", async () => {
 });
 
 // The last test: it changes the list for good.
-test("the list and its hash change when a provider is configured, in every process, and callers learn of it", async () => {
+test("the list and its hash change when a provider is configured, in every process, and callers are notified", async () => {
   await server.startAnother("all", { OPENAI_API_KEY: "sk-test" });
   const resources = await eventually(async () => {
     const list = await caller.client.resources.get();

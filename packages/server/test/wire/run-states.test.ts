@@ -52,7 +52,7 @@ describe("without a worker", () => {
     await caller.client.runs.cancel(runId);
   });
 
-  test("a queued run past its deadline is failed, free, by the next worker that polls", async () => {
+  test("a queued run past its deadline is failed, free of charge, by the next worker that polls", async () => {
     const runId = await startRun(caller.client, body);
     await server.shiftTime(601);
     const run = await finishedBy(await server.startAnother("worker"), runId);
@@ -68,7 +68,7 @@ describe("without a worker", () => {
     expect((await caller.client.me.credits()).credits).toBe(1_000);
   });
 
-  test("a model that was retired while the run waited fails it with a sentence, free", async () => {
+  test("a model that is retired while the run waits fails it with a message, free of charge", async () => {
     const model = { model: "sandbox/text", status: "retired", retiredAt: "2026-11-01" };
     const file = writeOverlay({ models: [model] });
     const runId = await startRun(caller.client, body);
@@ -90,7 +90,7 @@ describe("with a worker in another process", () => {
   });
   afterAll(() => worker.close());
 
-  test("what was queued before it came is done", async () => {
+  test("runs queued before it came are done", async () => {
     const { promptVersionId } = await server.publish(promptFile());
     expect(runOf(await postRun(caller.client, bodyOf(promptVersionId))).runStatus).toBe("succeeded");
   });
@@ -120,7 +120,7 @@ describe("with a worker in another process", () => {
     expect(done.isInFilter).toBe(true);
   });
 
-  test("a provider that fails once is asked again: the run succeeds and is charged once", async () => {
+  test("a provider that fails once is called again: the run succeeds and is charged once", async () => {
     const run = await caller.client.runs.create(bodyOf(version, { do: "flaky=1" }));
     expect(run).toMatchObject({ runStatus: "succeeded", tokens: 1 });
     expect((await caller.client.me.credits()).credits).toBe(999);
@@ -132,15 +132,18 @@ describe("with a worker in another process", () => {
     ["answers nonsense", "garble"],
     ["answers nothing", "empty"],
   ] as const;
-  test.each(failures)("a provider that %s fails the run with one written sentence, free", async (_, behaviour) => {
-    const run = await caller.client.runs.create(bodyOf(version, { do: behaviour }));
-    expect(run).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
-    expect(run.outputs).toHaveLength(1);
-    expect(run.outputs[0]?.data).toMatch(/^The model\b.{5,100}\.$/);
-    expect((await caller.client.me.credits()).credits).toBe(1_000);
-  });
+  test.each(failures)(
+    "a provider that %s fails the run with one fixed message, free of charge",
+    async (_, behaviour) => {
+      const run = await caller.client.runs.create(bodyOf(version, { do: behaviour }));
+      expect(run).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
+      expect(run.outputs).toHaveLength(1);
+      expect(run.outputs[0]?.data).toMatch(/^The model\b.{5,100}\.$/);
+      expect((await caller.client.me.credits()).credits).toBe(1_000);
+    },
+  );
 
-  test("a provider without quota fails the run as well; its model then rests, and other models go on", async () => {
+  test("a provider without quota also fails the run; its model then pauses, and other models continue", async () => {
     const { promptVersionId } = await server.publish(directedPrompt({ model: "sandbox/text-free" }));
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { do: "quota" }));
     expect(run).toMatchObject({
@@ -155,7 +158,7 @@ describe("with a worker in another process", () => {
     [5, "image", () => imagePrompt({ body: "sandbox: delay=600000\nA square." })],
     [30, "video", () => promptFile({ model: "sandbox/video", body: "sandbox: delay=600000\nA film." })],
   ] as const;
-  test.each(deadlines)("after %i minutes a running %s run is stopped, free", async (minutes, _, file) => {
+  test.each(deadlines)("after %i minutes a running %s run is stopped, free of charge", async (minutes, _, file) => {
     const { promptVersionId } = await server.publish(file());
     const runId = await startRun(caller.client, bodyOf(promptVersionId));
     await eventually(async () => expect((await caller.client.runs.get(runId)).runStatus).toBe("running"));

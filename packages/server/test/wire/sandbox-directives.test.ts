@@ -19,19 +19,19 @@ const run = async (prompt: string, textInputs: Record<string, string> = {}) => {
 };
 
 describe("by default", () => {
-  test("a directive in a caller's input is text like any other", async () => {
+  test("a directive in a caller's input is ordinary text", async () => {
     const { runStatus, outputs } = await run(textPrompt({ body: "About:\n{{ topic }}" }), { topic: REFUSED });
     expect(runStatus).toBe("succeeded");
     expect(outputs[0]?.data).toContain(`About:\n${REFUSED}`);
   });
 
-  test("neither do a caller's words behind the author's, nor pieces that make up a directive", async () => {
+  test("neither do a caller's words after the author's, nor pieces that add up to a directive", async () => {
     expect((await run(directedPrompt(), { do: "refuse" })).runStatus).toBe("succeeded");
     const pieces = promptFile({ fields: "inputs: { a: {}, b: {} }", body: "{{ a }}{{ b }}\nAnything." });
     expect((await run(pieces, { a: "sand", b: "box: refuse" })).runStatus).toBe("succeeded");
   });
 
-  test("what the sandbox answered in one step steers no later one", async () => {
+  test("what the sandbox answered in one step does not control a later step", async () => {
     const steps = promptFile({
       fields: "inputs: { a: {} }\nsteps:\n  one: {}\n  two: {}",
       body: "<!-- step: one -->\nFirst.\n{{ a }}\n<!-- step: two -->\nThen:\n{{ steps.one }}",

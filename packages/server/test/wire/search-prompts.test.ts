@@ -81,7 +81,7 @@ describe("a row", () => {
     });
   });
 
-  test("never holds the template, the instructions or the text behind an option", async () => {
+  test("never contains the template, the instructions, or the text behind an option", async () => {
     const fields = ["inputs: { tone: { options: { Calm: HIDDEN-CHOICE } } }", "instructions: HIDDEN-INSTRUCTIONS"].join(
       "\n",
     );
@@ -142,7 +142,7 @@ describe("what is found", () => {
     expect(await titles("cassowary")).toEqual(["Cassowary"]);
   });
 
-  test("is no video and no draft", async () => {
+  test("is neither a video nor a draft", async () => {
     await server.publish(promptFile({ title: "Kakapo film", model: "sandbox/video" }));
     await server.publish(promptFile({ title: "Kakapo draft" }), { isDraft: true });
     await server.publish(promptFile({ title: "Kakapo text" }));
@@ -154,7 +154,7 @@ describe("what is found", () => {
     expect(await search("lemur")).toHaveLength(20);
   });
 
-  test("is an empty list where nothing fits, with no other member", async () => {
+  test("is an empty list if nothing matches, with no other member", async () => {
     const answer = await get(caller.client, "/v1/prompts/publish?q=xyzzyplugh");
     expect(dataOf(answer)).toEqual({ rows: [] });
   });
@@ -194,12 +194,12 @@ describe("q", () => {
     ]);
   });
 
-  test("is measured in normal form C", async () => {
+  test("is measured in NFC", async () => {
     const q = "e\u0301".repeat(200);
     expect((await get(caller.client, `/v1/prompts/publish?q=${encodeURIComponent(q)}`)).httpStatus).toBe(200);
   });
 
-  test("finds composed by decomposed letters", async () => {
+  test("finds composed letters by decomposed ones", async () => {
     await server.publish(promptFile({ title: "Caf\u00e9 menu" }));
     expect(await titles("cafe\u0301")).toContain("Caf\u00e9 menu");
   });
@@ -215,7 +215,7 @@ describe("q", () => {
     expect((await get(caller.client, `/v1/prompts/publish?${query}`)).httpStatus).toBe(422);
   });
 
-  test("reads + as a blank", async () => {
+  test("decodes + as a blank", async () => {
     await server.publish(promptFile({ title: "Tapir weather" }));
     const answer = await get(caller.client, "/v1/prompts/publish?q=tapir+weather");
     expect((dataOf(answer) as { rows: SearchRow[] }).rows[0]?.title).toBe("Tapir weather");
@@ -228,14 +228,14 @@ describe("q", () => {
     },
   );
 
-  test("limit and cursors are unknown here, and ignored", async () => {
+  test("limit and cursors are unknown here and ignored", async () => {
     const answer = await get(caller.client, "/v1/prompts/publish?q=tapir&limit=1&startingAfter=x");
     expect(answer.httpStatus).toBe(200);
     expect(answer.headers.get("x-ignored")).toBe("limit, startingAfter");
   });
 });
 
-test("PUBLISH in upper case is no search but a prompt id that is no UUID", async () => {
+test("PUBLISH in upper case is not a search but a prompt id that is not a UUID", async () => {
   const answer = await get(caller.client, "/v1/prompts/PUBLISH?q=tea");
   expect(errorOf(answer).message).toBe('promptId must be a UUID, got "PUBLISH".');
 });
