@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node from 18 on can read: the program itself needs a newer one, which the installation
-// brings along, since neither cron nor systemd nor npx would find it by themselves.
+// Plain JavaScript that runs on Node 18 or newer. The program itself needs a newer Node, which is installed with it,
+// because cron, systemd, and npx would not find it by themselves.
 import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { constants, tmpdir } from "node:os";
@@ -10,14 +10,15 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const VERSION_MIN = [22, 19];
 
 /**
- * glibc gives threads heaps of their own, up to eight for each core, and returns little of what was freed in them. With
- * two a worker under a flood of large images needs 374 MiB instead of 644 (2026-11-22, bench/cases/fairness.ts). It is read when a process starts, and means nothing to another C library.
+ * glibc gives threads their own heaps, up to eight per core, and returns little of their freed memory. With two heaps, a
+ * worker under a flood of large images needs 374 MiB instead of 644 (2026-11-22, bench/cases/fairness.ts). The variable
+ * is read when a process starts. Other C libraries ignore it.
  */
 const HEAPS = process.platform === "linux" ? { MALLOC_ARENA_MAX: "2" } : {};
 
 const home = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
 const source = join(home, "src", "main.ts");
-// Node strips the types of sources in a checkout; below node_modules it refuses to, and there is a build instead.
+// In a checkout, Node strips the types of sources. It refuses to do so below node_modules, where there is a build instead.
 const isCheckout = existsSync(source) && !home.split(sep).includes("node_modules");
 const program = isCheckout ? ["--conditions=promptd-source", source] : [join(home, "dist", "main.js")];
 
@@ -37,12 +38,12 @@ if (node === null) {
 }
 
 /**
- * Where Node keeps compiled code between starts, which then take about half the processor time (a start of the server up
- * to its database 0.86 s without, 0.46 s with; --help 0.26 s and 0.10 s; medians of five, 2026-11-21). Whoever can write there
- * can run code as this user, so it must be this user's own. Null: go without, as on a machine with nothing to write to.
+ * Finds the directory where Node caches compiled code between starts, which halves their processor time (server start up
+ * to its database: 0.86 s without, 0.46 s with; --help: 0.26 s and 0.10 s; medians of five, 2026-11-21). Anyone who can
+ * write there can run code as this user, so it must belong to this user. Null: no cache, such as on a read-only machine.
  */
 function findCacheDirectory() {
-  if (process.env.NODE_COMPILE_CACHE !== undefined) return null; // Node follows it by itself
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return null; // Node reads this variable itself
   const user = process.getuid?.() ?? "user";
   const directory = join(tmpdir(), `promptd-compiled-${user}`);
   try {
@@ -51,7 +52,7 @@ function findCacheDirectory() {
     const isOwn = process.getuid === undefined || (found.uid === user && (found.mode & 0o022) === 0);
     return found.isDirectory() && isOwn ? directory : null;
   } catch {
-    return null; // the program runs as well without
+    return null; // the program also runs without it
   }
 }
 
@@ -60,7 +61,7 @@ function isRecent(version) {
   return major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]);
 }
 
-/** Looks upward like module resolution does, so that a hoisted installation is found as well. */
+/** Searches upward like module resolution, so that a hoisted installation is also found. */
 function findBundledNode(start) {
   for (let directory = start; ; directory = dirname(directory)) {
     const found = join(directory, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
@@ -69,30 +70,30 @@ function findBundledNode(start) {
   }
 }
 
-/** Only a server lives long enough to be worth a second start of Node. */
+/** Only a server runs long enough to justify starting Node a second time. */
 function needsOtherHeaps() {
   const isServer = process.argv[2] === "serve" && typeof process.execve === "function";
   return isServer && Object.keys(HEAPS).some((name) => process.env[name] === undefined);
 }
 
-/** The environment of the program: ours, how many heaps it has, and where compiled code is cached. */
+/** The program's environment: ours, plus the number of heaps and the compile cache. */
 function programEnvironment() {
   const cache = findCacheDirectory();
   return { ...HEAPS, ...process.env, ...(cache === null ? {} : { NODE_COMPILE_CACHE: cache }) };
 }
 
-/** Becomes the program where Node can (from 22.15 on), so that every signal, SIGKILL too, hits the program itself. */
+/** Becomes the program if Node can (22.15 or newer), so that every signal, even SIGKILL, reaches the program itself. */
 async function replaceProcess(file, args) {
   const env = programEnvironment();
   if (typeof process.execve === "function") {
-    process.removeAllListeners("warning"); // execve counts as experimental and would say so on every command
+    process.removeAllListeners("warning"); // execve is experimental and would print a warning on every command
     process.execve(file, [file, ...args], env);
   }
   const follow = pathToFileURL(join(home, "bin", "exit-with-launcher.js")).href;
-  const { spawn } = await import("node:child_process"); // loads streams and sockets, which no other launch needs
+  const { spawn } = await import("node:child_process"); // loads streams and sockets, which other launches do not need
   const child = spawn(file, ["--import", follow, ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
-  // A terminal sends Ctrl-C to both; the program must not get it twice, since a second one means "at once".
+  // A terminal sends Ctrl-C to both processes. The program must not get it twice, because a second one means "stop now".
   for (const signal of signals) {
     process.on(signal, () => {
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);

@@ -45,8 +45,8 @@ test("a different PROMPTD_SECRET on the same data directory is rejected, and cha
   const environment = { ...installation.environment, PROMPTD_SECRET: NEW };
   const { code, stdout, stderr } = await run(["serve", "--json"], environment);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain("Either set PROMPTD_SECRET to the old one");
-  expect(stderr).toContain("Or set PROMPTD_SECRET_PREVIOUS to the old one to rotate.");
+  expect(stderr).toContain("set PROMPTD_SECRET to the old one.");
+  expect(stderr).toContain("To rotate the secret, set PROMPTD_SECRET_PREVIOUS to the old one.");
   expect(await startOnce()).toBe(1);
 });
 
