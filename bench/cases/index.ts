@@ -37,7 +37,7 @@ export const CASES = {
     load: async () => (await import("./waiting-10k.ts")).waiting,
   },
   recovery: {
-    summary: "from the death of a worker to its runs claimed again, and from a crash of the database to a run",
+    summary: "time from a worker's death until its runs are claimed again, and from a database crash to the next run",
     load: async () => (await import("./recovery.ts")).recovery,
   },
   "search-latency": {

@@ -1,6 +1,6 @@
 /**
- * How long runs wait when what they need dies: from the SIGKILL of the worker that has them until another one has claimed
- * them, with the default lease; and from a crash of the database to the first run that is answered.
+ * How long runs wait when a process they need dies: from the SIGKILL of their worker until another worker has claimed
+ * them, with the default lease; and from a database crash to the first run that returns.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "@promptd/client";

@@ -1,7 +1,7 @@
 /**
- * Pages of 8 kB that the database reads for one page of 50 runs, as the API asks for it, with many runs of one account:
- * the newest, one in the middle, the oldest, backwards, and the few that failed. After VACUUM ANALYZE, and again after a
- * tenth of the runs was written anew. Counts, which hold on any machine; times are medians beside `select 1`.
+ * The 8 kB database pages read for one API page of 50 runs, in an account with many runs: the newest, a middle page, the
+ * oldest, backwards, and the few that failed. After VACUUM ANALYZE, and again after updating a tenth of the runs. Page
+ * counts are the same on any machine. Times are medians, compared with `select 1`.
  */
 import { Client } from "pg";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";

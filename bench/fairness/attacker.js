@@ -1,4 +1,4 @@
-/** `attacker.js URL KEY FILE RATE`: posts the file so many times a second until SIGTERM, then waits for what is open. */
+/** `attacker.js URL KEY FILE RATE`: posts the file RATE times per second until SIGTERM, then waits for open requests. */
 import { readFileSync } from "node:fs";
 
 const [url, key, file, rate] = process.argv.slice(2);
@@ -14,7 +14,7 @@ async function post() {
 const timer = setInterval(
   () => {
     const one = post()
-      .catch(() => {}) // refused, or the server stopped reading: what an attacker meets
+      .catch(() => {}) // expected for an attacker: rejected, or the server stopped reading
       .finally(() => open.delete(one));
     open.add(one);
   },

@@ -1,5 +1,5 @@
-// The floor of a server's start and memory: node:http, and one connection to the database it is given. Plain JavaScript,
-// since stripping types would be a part of what is measured.
+// The minimum start time and memory of a server: node:http and one connection to the given database. Plain JavaScript,
+// because stripping types would be part of the measurement.
 import { createServer } from "node:http";
 import { Client } from "pg";
 

@@ -1,6 +1,6 @@
-// Loaded into the measured process by bench/cases/memory.ts: writes what Node says of its memory on SIGUSR2. It forces no
-// collection, which would change what is measured; it notes what each full collection has left. Plain JavaScript, since
-// what strips types stays in memory.
+// Loaded into the measured process by bench/cases/memory.ts. On SIGUSR2, writes Node's memory figures. It does not force a
+// garbage collection, which would change the measurement, but records what each full collection leaves. Plain JavaScript,
+// because the type stripper would stay in memory.
 import { writeFileSync } from "node:fs";
 import { constants, PerformanceObserver } from "node:perf_hooks";
 
