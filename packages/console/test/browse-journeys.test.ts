@@ -146,7 +146,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByText("Model", { exact: true }).click();
       await page.waitForURL(/by=model/);
       await page.getByText("sandbox/image").first().waitFor();
-      await page.getByText(/^8, held before$/).waitFor();
+      await page.getByText(/^8 from hold$/).waitFor();
       const saved = page.waitForEvent("download");
       await page.getByRole("button", { name: "CSV" }).click();
       expect((await saved).suggestedFilename()).toBe("usage-by-model.csv");

@@ -130,7 +130,7 @@ function EntryRow({
       <Td num>
         {kind === "capture" ? (
           <span className="text-dim" title="These credits were held when the run was created">
-            {formatWhole(amount)}, held before
+            {formatWhole(amount)} from hold
           </span>
         ) : (
           `${sign}${formatWhole(amount)}`
