@@ -98,7 +98,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     failures.worked();
     after = next ?? START;
     for (const delivery of claimed) {
-      // Removed before its permit is free: whoever gets the permit counts the attempts in progress.
+      // Removed before its permit is free: the delivery that gets the permit counts the attempts in progress.
       const forget = () => {
         const wasFull = isFull(delivery, live.values());
         live.delete(sending);

@@ -1,4 +1,4 @@
-/** The words that docs/glossary.md retires appear in no identifier of the sources. */
+/** Retired words and phrases (docs/glossary.md) do not come back. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -39,4 +39,24 @@ test("no identifier contains a retired word", () => {
 test("and an identifier that does would be found", () => {
   expect(retiredIn("const waitForTurn = 1; // a turn")).toEqual(["waitForTurn"]);
   expect(retiredIn('const KEPT_MAX = "told"; lookUp();')).toEqual(["KEPT_MAX"]);
+});
+
+/** Phrases that make a reader read twice. "There is no file" is fine; "it is no file" is not. */
+const RETIRED_PHRASE =
+  /(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b)|\btakes no\b|\bany more\b|\bgoes on\b|\bmend(?:s|ed|ing)?\b|\bwhoever\b|\bis told\b/i;
+
+test("no message, comment, or page contains a retired phrase", () => {
+  const files = globSync(["packages/*/src/**/*.{ts,tsx}", "*.md", "docs/*.md", "docs/internals/*.md"], { cwd: ROOT });
+  const found = files.flatMap((file) =>
+    readFileSync(join(ROOT, file), "utf8")
+      .split("\n")
+      .filter((line) => file !== "docs/glossary.md" && RETIRED_PHRASE.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test("and a phrase that does would be found", () => {
+  expect(["X is no setting", "It takes no images", "It goes on"].every((line) => RETIRED_PHRASE.test(line))).toBe(true);
+  expect(RETIRED_PHRASE.test("There is no file; it is no longer there")).toBe(false);
 });

@@ -3,7 +3,7 @@ import { createSemaphore, type Permit } from "../../platform/resilience/semaphor
 
 /** Bytes. */
 export interface BodyBudgetLimits {
-  /** Only bodies larger than this count, with their full size: five small bodies per second and account are no load. */
+  /** Only bodies larger than this count, with their full size: five small bodies per second and account do not matter. */
   readonly smallBodyBytesMax: number;
   /** For all accounts together. */
   readonly totalBodyBytesMax: number;

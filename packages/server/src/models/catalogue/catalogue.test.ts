@@ -274,7 +274,7 @@ describe("an overlay", () => {
     );
   });
 
-  test("is told which options a price belongs to, and accepted with the price there", () => {
+  test("is rejected with the options that a price belongs to, and accepted with the price there", () => {
     const image = { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } };
     expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
       "openai/gpt-image-2: price.perImage has no effect: every value of the option quality sets its own price. Change runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",

@@ -100,7 +100,7 @@ describe("every modality", () => {
     expect(JSON.parse(failure.responseBody)).toMatchObject({ error: { code: "insufficient_quota" } });
   });
 
-  test.each(modalities)("%s: `reset` is a broken connection and `garble` a 200 that is no JSON", async (modality) => {
+  test.each(modalities)("%s: `reset` is a broken connection and `garble` a 200 without JSON", async (modality) => {
     const { [modality]: run } = setup();
     expect(await failureOf(run("sandbox: reset"))).toMatchObject({
       kind: "reset",

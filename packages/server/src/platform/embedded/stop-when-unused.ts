@@ -1,5 +1,5 @@
 /**
- * Stops the server when nobody uses it any more. Every promptd process has connections named `promptd:<role>:<pid>`,
+ * Stops the server when nobody uses it. Every promptd process has connections named `promptd:<role>:<pid>`,
  * and the last process stops the server. Runs under the start lock, so that no process joins between the count and the
  * stop.
  */

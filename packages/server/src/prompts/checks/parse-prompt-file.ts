@@ -39,8 +39,8 @@ export interface PromptLimits {
 }
 
 /**
- * Reads every prompt of a file that has no faults, and all faults of the others. The prompts can be published if there
- * are no faults.
+ * Reads every prompt of a file that has no faults, and all faults of the others. The prompts can be published if no
+ * faults were found.
  */
 export function readPrompts(
   text: string,

@@ -61,7 +61,7 @@ export interface MeasuredEarnings extends Omit<EarningsRow, "earned"> {
   readonly earnedHundredths: number;
 }
 
-/** Earnings of an author's prompts, whoever ran them. Names no caller. @param isByDay false: one row per prompt. */
+/** Earnings of an author's prompts from all callers, without their names. @param isByDay false: one row per prompt. */
 export function listEarnings(
   db: Queryable,
   authorId: string,

@@ -1,4 +1,4 @@
-/** SQL for the usage that authors see of their prompts: by version and day, whoever ran them; names no caller. */
+/** SQL for the usage that authors see of their prompts: by version and day, for all callers, without their names. */
 import type { PromptUsageRow, RecentUseOfPrompt } from "@promptd/contract/manage";
 import type { Queryable } from "../../platform/database/database.ts";
 import type { ReportSpan } from "./usage-store.ts";

@@ -16,7 +16,7 @@ export function withPrefix(prefix: string | null | undefined, text: string): str
   return prefix ? `${prefix} ${text}` : text;
 }
 
-/** A model that returns vectors of a new length is another embedder. Whoever notices first notes it here. */
+/** A model that returns vectors of a new length is another embedder. The query that notices it first notes it here. */
 export interface ModelLength {
   noteOther(): void;
   /** Whether a new length was noted since the last call. */
