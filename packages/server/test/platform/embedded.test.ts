@@ -114,7 +114,7 @@ describe("the start", () => {
     await mkdir(join(dataDir, "pg"), { recursive: true });
     await writeFile(join(dataDir, "pg/PG_VERSION"), "17\n");
     await expect(startUser(dataDir)).rejects.toThrow(
-      /made by PostgreSQL 17, this promptd brings PostgreSQL 18.*Nothing was changed/,
+      /created by PostgreSQL 17, but this promptd contains PostgreSQL 18.*Nothing was changed/,
     );
     expect(await readdir(join(dataDir, "pg"))).toEqual(["PG_VERSION"]);
   });
