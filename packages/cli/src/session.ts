@@ -49,7 +49,7 @@ export async function withManagement<Result>(
 ): Promise<Result> {
   const { url, token } = await readConnection(io.env);
   if (token === null) {
-    throw new CommandFailure("No management token is set; an API key is for runs alone.", {
+    throw new CommandFailure("No management token is set; an API key is only for runs.", {
       hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_TOKEN.',
     });
   }

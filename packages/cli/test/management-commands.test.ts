@@ -190,7 +190,7 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
 
   test("need a management token, and say which scope a token lacks", async () => {
     const { run } = await setup();
-    expect((await run("keys", "list")).stderr).toContain("No management token is set; an API key is for runs alone.");
+    expect((await run("keys", "list")).stderr).toContain("No management token is set; an API key is only for runs.");
     const data = { reason: "SCOPE_REQUIRED", scope: "keys:write" };
     const error = { code: "UNAUTHORIZED_ERROR", message: "The token lacks a scope.", data };
     const lacking = await setupToken({ [`GET ${KEYS}`]: { status: 401, error } });
@@ -302,7 +302,7 @@ describe("credits and usage", () => {
     const ofToken = "available  480\nheld       12\n";
     expect(await credits({ data: { credits: 480 } })).toBe(ofToken);
     expect(await credits({ data: { credits: 7 } })).toBe(
-      `${ofToken}API key    7 available; runs pay from its account\n`,
+      `${ofToken}API key    7 available; its account pays for runs\n`,
     );
     const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
     expect(await credits({ status: 401, error })).toBe(ofToken);

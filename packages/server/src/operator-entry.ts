@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   stopOnSignal(async (signal) => {
     if (isStarting) stop.abort(new StartFailure("Startup was canceled."));
     if (!(await settleWithin([starting], START_ENDS_MS))) {
-      throw new StartFailure("Startup does not stop. Exiting the process now.");
+      throw new StartFailure("Startup could not be stopped. Exiting the process now.");
     }
     const started = await starting.catch(() => null);
     // Only a load balancer needs time to stop sending requests. A person at the terminal does not.

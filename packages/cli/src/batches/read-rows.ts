@@ -36,7 +36,7 @@ function readCsv(name: string, text: string): Row[] {
     if (cells.length > names.length) {
       const counts = `${cells.length} cells, but the first line names ${names.length} columns`;
       throw new CommandFailure(`${name}:${line} has ${counts}.`, {
-        hint: 'Put "…" around a text that contains a comma.',
+        hint: "Put quotation marks around text that contains a comma.",
       });
     }
     return { line, cells: Object.fromEntries(cells.map((cell, index) => [names[index] ?? "", cell])) };

@@ -11,7 +11,7 @@ export const credits: Command = {
   summary: "Show the credits you can spend, or their journal",
   usage: "",
   details:
-    "With a management token, this also shows the credits held by runs in progress. --journal requires a token. Runs are paid by the API key's account. If its credits differ from those of the token's account, both are shown.",
+    "With a management token, this also shows the credits held by runs in progress. --journal requires a token. Runs are paid for by the API key's account. If its credits differ from those of the token's account, both are shown.",
   session: `$ promptd credits
 available  480
 held       12`,
@@ -49,7 +49,7 @@ held       12`,
       ["held", String(held)],
       ...(frozen === null ? [] : [["frozen", `since ${frozen.since}: ${printableLine(frozen.reason ?? "no reason")}`]]),
       // The API does not say which account a key belongs to. Comparing available credits serves the same purpose.
-      ...(ofKey === null || ofKey === available ? [] : [["API key", `${ofKey} available; runs pay from its account`]]),
+      ...(ofKey === null || ofKey === available ? [] : [["API key", `${ofKey} available; its account pays for runs`]]),
     ];
     io.result({ available, held, frozen, ...rest, availableToKey: ofKey }, formatTable(rows));
   },
@@ -104,7 +104,7 @@ cat-poem  12    1       96       1840          4120`,
       "OUTPUT TOKENS",
     ];
     const rows = report.rows.map((row) => formatUsage(row, names));
-    const cut = report.isCut ? "\n\nThere are more rows. Ask for fewer days or fewer --by names." : "";
+    const cut = report.isCut ? "\n\nThere are more rows. Request fewer days, or fewer dimensions in --by." : "";
     io.result(
       report,
       rows.length === 0 ? `No runs from ${report.from} to ${report.to}.` : formatTable([header, ...rows]) + cut,

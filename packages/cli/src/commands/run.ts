@@ -44,7 +44,7 @@ Saved poems.csv`,
       summary: "an image; images fill the prompt's slots in order",
     },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
-    "no-wait": { type: "boolean", summary: "print only the runId (or batchId) at once, instead of waiting" },
+    "no-wait": { type: "boolean", summary: "print only the runId (or batchId), and do not wait" },
     out: {
       type: "string",
       value: "DIR|FILE",

@@ -24,7 +24,7 @@ function mint(prefix: string): string {
 }
 
 /**
- * Whether a text can be a key at all. This saves the database a query for typing errors and scans. It does not stop
+ * Whether a text can be a key at all. This saves the database queries for typos and scans. It does not stop
  * attackers, because how to compute the check characters is public.
  */
 export function hasKeyForm(text: string): boolean {

@@ -55,7 +55,7 @@ interface AdmissionRow {
 const BATCHES_IN_FLIGHT_MAX = 2;
 const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
-/** As one batch, 64 callers made process and database wait for each other. More callers cost less in one batch. */
+/** One batch of 64 callers made process and database wait for each other. More callers cost less in one batch. */
 const BATCH_ALTERNATE = 32;
 /**
  * A request that arrives at most this much too early is not refused: it waits until the window has room, and waits

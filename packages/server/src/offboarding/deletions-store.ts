@@ -3,7 +3,7 @@ import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
 const COLUMNS = `account_id as "accountId", prompts, asked_at as "askedAt", finished_at as "finishedAt"`;
-/** Requests admitted before the deletion have ended by then, and so has anything they were still creating. */
+/** By then, requests admitted before the deletion have committed whatever they were still creating. */
 const LAST_REQUESTS = "1 minute";
 
 /** Null: the account is already deleted. */

@@ -101,7 +101,7 @@ function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boole
   const [origin] = headers("origin");
   const [host] = headers("host");
   return isForeignOrigin({ origin, host }, publicUrl)
-    ? badRequest("The request comes from a page on another origin, which may not write with a session.")
+    ? badRequest("The request comes from a page on another origin. Such a page may not make changes with a session.")
     : null;
 }
 

@@ -73,7 +73,7 @@ export function actorOf({ caller }: RequestContext): Actor {
 export function browserOf(context: RequestContext, { publicUrl }: Pick<PeopleContext, "publicUrl">): BrowserOfSession {
   const [origin, host] = [context.header("origin") ?? undefined, context.header("host") ?? undefined];
   if (isForeignOrigin({ origin, host }, publicUrl())) {
-    throw badRequest("The request comes from a page on another origin, which may not sign anyone in here.");
+    throw badRequest("The request comes from a page on another origin. Such a page may not sign anyone in here.");
   }
   return { address: context.address, userAgent: context.header("user-agent") };
 }

@@ -88,8 +88,8 @@ export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log
 }
 
 function claimsLog(log: Log): FailureLog {
-  const fails = "could not get the due periodic work from the database; retrying every second";
-  return createFailureLog(log, fails, "getting the due periodic work from the database works again");
+  const fails = "due periodic work cannot be read from the database; retrying every second";
+  return createFailureLog(log, fails, "due periodic work can be read from the database again");
 }
 
 /** Returns the due ticks that this process has won. */

@@ -5,7 +5,7 @@ export interface TimeSlice {
   yieldToEventLoop(): Promise<void>;
 }
 
-/** Short compared with the 5 ms that a query may block the event loop: the item in progress adds to it. */
+/** Far below the 5 ms for which a query may block the event loop, since the item in progress is still finished. */
 const SLICE_MS = 1;
 
 export function createTimeSlice(): TimeSlice {
@@ -19,7 +19,7 @@ export function createTimeSlice(): TimeSlice {
   };
 }
 
-/** Maps items and returns the results in order. A batch of documents takes 140 ms, so it yields between them. */
+/** Maps items and returns the results in order. A batch of documents takes 140 ms, so this yields between items. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Result,

@@ -1,4 +1,4 @@
-/** SQL of what operators decide about prompts: block and allow, feature, and the author's share. */
+/** SQL for what operators decide about prompts: block and allow, feature, and the author's share. */
 import type { ModeratedPrompt, Page, PageQuery } from "@promptd/contract/manage";
 import { queryAnswer } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";

@@ -1,4 +1,4 @@
-/** SQL of published prompts. Single-row reads are prepared statements. */
+/** SQL for published prompts. Single-row reads are prepared statements. */
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { ModelEnding, ModelRetiringData } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";

@@ -80,7 +80,7 @@ function deliveryHandlers({ db, newId }: WebhooksRoutesOptions) {
   return {
     testWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => {
       await requireEnabled({ accountId, webhookId });
-      const data = { message: "This is a test of the webhook. Nothing happened." };
+      const data = { message: "This is a test event. It does not report anything that happened." };
       return {
         data: await insertDelivery(db, { deliveryId: newId(), accountId, webhookId, event: WEBHOOK_TEST, data }),
       };

@@ -73,7 +73,7 @@ describe("a release that is rolled back", () => {
     const warn = vi.fn();
     await migrate(database.url, { ...log, warn }, { release: newer(ADDS, DROPS, INDEX) });
     expect(warn.mock.calls).toEqual([
-      [{ migration: "9991-newer" }, "servers of older versions stop working from this migration on"],
+      [{ migration: "9991-newer" }, "servers of older versions stop working after this migration"],
     ]);
     await expect(migrate(database.url, log)).rejects.toThrow(
       "The database was migrated by a newer promptd, and older versions cannot work with its migration 9991-newer. Start that version or a newer one, or restore a backup made before the migration.",

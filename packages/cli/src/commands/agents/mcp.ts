@@ -12,7 +12,7 @@ import { withSession } from "../../session.ts";
 export const mcp: Command = {
   summary: "Serve prompts as Model Context Protocol tools on standard input and output",
   usage: "",
-  details: `For hosts such as Claude Desktop, VS Code, or an agent of your own, which start this command themselves. See docs/mcp.md for their configuration. Every prompt can be found, shown, and run. The prompts named with --tools, or your own prompts that carry the label given with --label, also become tools of their own, with their inputs as arguments (at most 40). Runs are paid with your key's credits. With --images, a tool call may name an image in that folder by its path. No other file is ever read.`,
+  details: `For hosts such as Claude Desktop, VS Code, or an agent of your own, which start this command themselves. See docs/mcp.md for their configuration. Every prompt can be found, shown, and run. The prompts named with --tools, or your own prompts that carry the label given with --label, also become tools of their own, with their inputs as arguments (at most 40). Runs are paid for with your key's credits. With --images, a tool call may name an image in that folder by its path. No other file is ever read.`,
   session: `$ promptd mcp --tools cat-poem,summarize@production
 $ promptd mcp --label production --images ~/Pictures`,
   options: {

@@ -33,7 +33,7 @@ Plan: pro until 2027-12-31T00:00:00.000Z
 Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
-  options: { reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded" } },
+  options: { reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded)" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -56,7 +56,7 @@ Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: no`,
   options: {
-    reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded)" },
     "accept-journal": { type: "boolean", summary: "Accept the journal chain faults that exist now" },
   },
   positionals: POSITIONALS,

@@ -10,7 +10,7 @@ ada@example.org can spend 550 credits.`,
   options: {
     user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Who gets them" },
     amount: { type: "string", value: "N", isRequired: true, summary: "How many" },
-    reason: { type: "string", value: "R", summary: "Why; recorded in the journal" },
+    reason: { type: "string", value: "R", summary: "Reason (recorded in the journal)" },
     expires: {
       type: "string",
       value: "ISO8601",

@@ -46,9 +46,9 @@ Frozen: no`,
       type: "string",
       value: "N",
       isRequired: true,
-      summary: "How many credits to add, or with a minus sign, to take away",
+      summary: "How many credits to add or, with a minus sign, to take away",
     },
-    reason: { type: "string", value: "R", isRequired: true, summary: "Why; recorded in the journal" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded in the journal)" },
   },
   run: async (args, io) => {
     const user = requireText(args.text("user"), "--user", "ada@example.org");

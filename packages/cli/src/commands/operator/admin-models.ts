@@ -66,7 +66,7 @@ Runs at once: 1000`,
 };
 
 export const modelsCheck: Command = {
-  summary: "Check a model catalogue overlay, and list published prompts that it would stop",
+  summary: "Check a model catalogue overlay, and list the published prompts that it would keep from running",
   usage: "FILE",
   details:
     "Reads FILE as a server started with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when the file has faults.",

@@ -10,7 +10,7 @@ import { AUTHOR_OPTION, WHERE, runOnServerOrLocally, workOnDatabase } from "./ow
 export const promptDiff: Command = {
   summary: "Compare a prompt file with the published version or with another file",
   usage: "FILE [FILE]",
-  details: `With one file, the command compares it with the latest version of the prompt that it would change, found by id, else by slug. With two files, it compares them with each other and needs neither a server nor a database. The exit code is 0 whether or not they differ.
+  details: `With one file, the command compares it with the latest version of the prompt that it would change, found by id, or else by slug. With two files, it compares them with each other and needs neither a server nor a database. The exit code is 0 whether or not they differ.
 ${WHERE}`,
   session: `$ promptd prompt diff tea.prompt.md
 inputs.tone.default: "calm" -> "bright"

@@ -23,7 +23,7 @@ export interface Pushed {
 export const promptPush: Command = {
   summary: "Save prompt files as drafts in your account on the server",
   usage: "FILE…",
-  details: `Nothing is published. A file becomes the draft of the prompt with its id, else with its slug, else of an unpublished draft with its title. If none matches, it creates a new prompt.
+  details: `Nothing is published. A file becomes the draft of the prompt with its id, or else the one with its slug, or else replaces the unpublished draft with its title. If nothing matches, it creates a new prompt.
 A draft saved by another member of your account is not overwritten: pull it first, or push with --force.`,
   session: `$ promptd prompt push tea.prompt.md --write-id
 SAVED  PROMPT                                REVISION  FILE

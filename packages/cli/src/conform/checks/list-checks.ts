@@ -41,7 +41,7 @@ const rows: Group<ConformContext> = {
         const { objects, exchange } = await readRuns(context);
         const times = objects.map((row) => timeOf(row));
         const isOrdered = times.every((time, index) => index === 0 || time <= (times[index - 1] ?? 0));
-        expectThat(isOrdered, "createdAt that never rises", exchange);
+        expectThat(isOrdered, "createdAt values that never increase", exchange);
       },
     },
     {

@@ -68,7 +68,7 @@ inputs:
 options: { size: 1024x1024 }
 ---
 Draw {{ subject }} as a {{ style }} illustration.
-Leave the background plain, and write no words into the picture.
+Keep the background plain, and put no words in the picture.
 `;
 
 const VIDEO = `---
@@ -80,7 +80,7 @@ tags: [clip]
 inputs:
   scene:
     label: Scene
-    description: What is to be seen
+    description: What the clip shows
     maxLength: 300
 ---
 A short clip, one calm camera move: {{ scene }}.

@@ -132,7 +132,7 @@ function HowToTest() {
     <details className="border-t border-line px-4 py-3 text-dim">
       <summary>Test cases</summary>
       <p className="py-2">
-        Add test cases to the head of the file. They appear here, and you can run them all at once.
+        Add test cases to the fields at the top of the file. They appear here, and you can run them all at once.
       </p>
       <pre
         tabIndex={0}

@@ -48,7 +48,7 @@ export function SignInScreen() {
             .{" "}
           </>
         ) : null}
-        No password, or forgot it?{" "}
+        Forgot your password, or never set one?{" "}
         <Link to="/forgot-password" className="text-accent underline underline-offset-2">
           Request a link
         </Link>

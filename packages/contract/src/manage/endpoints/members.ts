@@ -178,7 +178,7 @@ export const membersEndpoints = {
     auth: "session", // a leaked token must not make anybody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
-    summary: "Change a person's email address, make or unmake them an operator, freeze or unfreeze their access",
+    summary: "Change a person's email address, grant or revoke operator status, or freeze or unfreeze their access",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },

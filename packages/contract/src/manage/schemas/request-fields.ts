@@ -67,7 +67,7 @@ export function shownNameField(name: string, max: number): z.ZodType<string> {
   return nameField(name, max)
     .check((payload) => {
       if (payload.issues.length > 0 || !WEB_ADDRESS.test(payload.value)) return;
-      const message = `${name} must not contain a web address. It appears in mails and next to prompts, where readers would take the address for ours. Remove it.`;
+      const message = `${name} must not contain a web address. It appears in emails and next to prompts, where readers would mistake the address for ours. Remove it.`;
       report(payload, { code: "invalid_text", message });
     })
     .meta(schema);

@@ -31,7 +31,10 @@ const BOTH_COUNTS = [
   [/"promptTokenCount"\s*:\s*\d/, /"candidatesTokenCount"\s*:\s*\d/],
 ] as const;
 
-/** Inspects the bytes from the counts on: most responses have both, and parsing megabytes of picture would be wasteful. */
+/**
+ * Inspects only the bytes from the counts on: most responses have both counts, and parsing megabytes of picture data
+ * would be wasteful.
+ */
 function isPlain(bytes: Buffer): boolean {
   const at = bytes.indexOf('"usage');
   if (at === -1) return !bytes.includes('"message"'); // Anthropic's responses are messages, and must have counts

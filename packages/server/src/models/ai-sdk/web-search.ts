@@ -10,7 +10,8 @@ import type { ModelCall } from "./model-adapter.ts";
 /**
  * The settings for a call that may search.
  * @param options provider options that this adds to.
- * @returns null if the model cannot search: it could when its prompt was published, or its address differs.
+ * @returns null if the model cannot search: it may have lost the ability since its prompt was published, or its address
+ * may not support it.
  */
 export function searchSettings(
   adapter: Adapter,

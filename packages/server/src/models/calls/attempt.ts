@@ -164,7 +164,7 @@ function logFailure({ log }: CallContext, { request, entry }: Job, result: CallF
   if (cause === "model_missing")
     log.error(
       { ...facts, providerModel: entry.providerModel, successor: entry.successor ?? null },
-      "the provider does not offer this model, or not to this account: move prompts to its successor",
+      "the provider does not offer this model, or does not offer it to this account; move prompts to its successor",
     );
   else if (result.breaker === "opens")
     log.error(facts, "the provider rejects this installation: check the provider key and account");

@@ -118,7 +118,7 @@ test("models do not share slots", async () => {
   expect((await admission.admit(other, 1, never)).kind).toBe("admitted");
 });
 
-describe("a model that follows its server's pace", () => {
+describe("a model that adjusted to its server's pace", () => {
   const answer = (outputTokens: number): ModelResult => ({ ...OK, usage: { ...NO_USAGE, outputTokens } });
 
   /** Repeatedly makes as many calls as are allowed, all answered after `ms`. */
@@ -143,7 +143,7 @@ describe("a model that follows its server's pace", () => {
     await answerAll(rig, 40, () => 1_000);
     expect(rig.inForce.runs).toBe(64);
     expect((await rig.kinds(65)).filter((kind) => kind === "admitted")).toHaveLength(64);
-    expect(rig.lines.filter((line) => line.includes("follows its server's pace"))).toHaveLength(5);
+    expect(rig.lines.filter((line) => line.includes("adjusted to its server's pace"))).toHaveLength(5);
   });
 
   test("stays at about two if the server answers one question after another", async () => {

@@ -171,13 +171,13 @@ async function adapt(
     try {
       pace.adopt(await adaptRuns(model, next));
     } catch (error) {
-      log.warn({ err: error, model }, "cannot change how many runs of the model run at once");
+      log.warn({ err: error, model }, "the limit on concurrent runs of the model could not be changed");
     }
     slots.permits = pace.level;
     if (pace.level !== before)
       log.info(
         { model, from: before, to: pace.level },
-        "the number of concurrent runs of the model follows its server's pace",
+        "the limit on concurrent runs of the model was adjusted to its server's pace",
       );
   }
   state.isAdapting = false;

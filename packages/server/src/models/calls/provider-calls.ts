@@ -112,8 +112,8 @@ const UNWRITTEN_MAX = 20_000;
 
 export function createCallRecord(db: Database, log: Log): CallRecord {
   const unwritten: CallEnd[] = [];
-  const fails = "cannot record how provider calls ended; retrying";
-  const failures = createFailureLog(log, fails, "recording how provider calls ended works again");
+  const fails = "the outcomes of provider calls cannot be recorded; retrying";
+  const failures = createFailureLog(log, fails, "the outcomes of provider calls can be recorded again");
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {

@@ -20,7 +20,7 @@ const POLL_WAITS_MS = {
   image: [500, 1_000, 1_000, 2_000],
   video: [2_000, 3_000, 5_000, 8_000, 10_000],
 } as const;
-/** A result that cannot be fetched has been paid for, so the fetch is retried, but not for half an hour. */
+/** A result that cannot be fetched has been paid for, so the fetch is retried, but not for as long as half an hour. */
 const FETCHES_MAX = 3;
 
 export interface ProviderJob {

@@ -93,7 +93,7 @@ async function reportLists(catalogue: Catalogue, { secret }: ProbeOptions, log: 
     if (!isRead) log.warn({ provider }, "the provider did not return a list of its models");
     if (missing.length > 0) log.warn({ provider, models: missing }, "the provider no longer lists these models");
     if (ending.length > 0)
-      log.warn({ provider, models: ending }, "the provider announces an end date that the catalogue does not have");
+      log.warn({ provider, models: ending }, "the provider has announced an end date that is not in the catalogue");
   }
 }
 

@@ -206,7 +206,10 @@ export function outputTokensOf(
   return entry === null ? (step.maxOutputTokens ?? 0) : answerTokensMax(entry, step.maxOutputTokens);
 }
 
-/** How many tokens the author's limit leaves for reasoning, and how many it usually needs; null: half of that is left, or none is needed. */
+/**
+ * How many tokens the author's limit leaves for reasoning, and how many it usually needs. Null: the author set no
+ * limit, at least half of what is usually needed is left, or none is needed.
+ */
 export function reasoningShortage(
   entry: CatalogueEntry,
   step: Pick<StepPlan, "options" | "maxOutputTokens">,

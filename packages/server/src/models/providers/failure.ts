@@ -109,7 +109,7 @@ const NO_QUOTA: Decision = { cause: "quota", retry: "never", breaker: "opens" };
 /** Statuses that reject accounts and keys. */
 const REFUSES_ACCOUNT: readonly number[] = [400, 401, 403];
 
-/** The first rule that fits decides; the last one always fits. */
+/** The first rule that matches decides; the last one always matches. */
 const RULES: readonly Rule[] = [
   {
     fits: ({ httpStatus }) => httpStatus < 400, // an unreadable response

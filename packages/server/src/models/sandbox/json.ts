@@ -2,7 +2,10 @@
 import { isPlainObject, type PlainObject } from "../../platform/json.ts";
 
 const DEPTH_MAX = 8;
-/** A one-line schema may need more than memory holds. Beyond this the value no longer matches, as a model's might not. */
+/**
+ * A one-line schema may require more than fits in memory. Beyond this limit, the value no longer matches the schema,
+ * just as a model's answer might not.
+ */
 const VALUES_MAX = 2_000;
 const TEXT_LENGTH_MAX = 10_000;
 

@@ -55,7 +55,7 @@ export function openMailer(options: MailerOptions): Mailer | null {
     }));
   const deliverSoon = () => {
     deliverDue().catch((error: unknown) =>
-      log.warn({ err: error }, "mails could not be delivered; waiting for the next attempt"),
+      log.warn({ err: error }, "emails could not be delivered; waiting for the next attempt"),
     );
   };
   const write = (within: Queryable, recipient: string, text: MailText) =>
@@ -81,8 +81,11 @@ async function deliver(mail: DueMail, send: SendMail, { db, log }: MailerOptions
     await noteFault(db, mail.id, { fault, retrySeconds });
     const entry = { mailId: mail.id, attempts: mail.attempts, fault };
     if (retrySeconds === null)
-      log.error(entry, "a mail could not be delivered and was given up; check PROMPTD_SMTP_URL and the recipient");
-    else log.warn({ ...entry, retrySeconds }, "a mail was not delivered; it will be retried");
+      log.error(
+        entry,
+        "an email could not be delivered and will not be retried; check PROMPTD_SMTP_URL and the recipient",
+      );
+    else log.warn({ ...entry, retrySeconds }, "an email was not delivered; it will be retried");
     return;
   }
   await noteSent(db, mail.id);

@@ -80,7 +80,7 @@ export const SETTINGS = {
   PROMPTD_PROXIES: range("a number", [0, 10], {
     default: "0",
     meaning:
-      "How many proxies are chained in front of the server, each of which appends to X-Forwarded-For. Sign-ins and failed keys are limited per caller address. With 0 behind a proxy, that is the proxy's address, the same for everybody.",
+      "How many proxies are chained in front of the server, each of which appends to X-Forwarded-For. Sign-ins and failed keys are limited per caller address. If this is 0 and there is a proxy, that address is the proxy's, the same for everybody.",
   }),
   PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
     default: "120000",

@@ -188,7 +188,7 @@ async function applyToTables(tx: Tx, db: Database, missing: Missing, log: Log): 
   const [next] = migrations;
   if (next === undefined) return null;
   if (!next.isCompatible)
-    log.warn({ migration: next.name }, "servers of older versions stop working from this migration on");
+    log.warn({ migration: next.name }, "servers of older versions stop working after this migration");
   await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
   return { applied: [next.name], isLast: false };
 }

@@ -85,16 +85,16 @@ async function join(launch: Launch): Promise<Session | null> {
     const tried = await tryConnect(launch.files, "embedded");
     if (typeof tried !== "string") return tried;
     if (tried === "no server" && (await findPostmaster(clusterDir)) === null) return tried;
-    if (!isWaiting) launch.log.warn({ clusterDir }, "the database server accepts no connections yet; retrying");
+    if (!isWaiting) launch.log.warn({ clusterDir }, "the database server is not accepting connections yet; retrying");
     isWaiting = true;
     return null;
   };
   const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: READY_MS_MAX, signal: launch.signal });
   if (found === "no server") return null;
-  if (found !== null && isWaiting) launch.log.info("the database server accepts connections");
+  if (found !== null && isWaiting) launch.log.info("the database server is accepting connections");
   if (found !== null) return found;
   throw new Error(
-    `The database server in ${clusterDir} is running but accepts no connections; see ${launch.files.logFile}.`,
+    `The database server in ${clusterDir} is running but not accepting connections; see ${launch.files.logFile}.`,
   );
 }
 
@@ -105,7 +105,7 @@ export async function tryConnect(files: ClusterFiles, role: string): Promise<Ses
     // A copied or moved directory must not lead to the server of the original.
     const { rows } = await session.query<{ text: string }>("select pg_read_file('postmaster.pid') as text");
     if (rows[0]?.text === (await readPidFile(files.clusterDir))) return session;
-    throw new Error(`The server of another directory answers at ${files.socketDir}; stop it first.`);
+    throw new Error(`The server of another data directory is listening at ${files.socketDir}; stop it first.`);
   } catch (error) {
     void session.end().catch(() => {});
     const code = sqlState(error);
@@ -131,7 +131,7 @@ async function start(launch: Launch): Promise<Session> {
     refusal = session;
     if (!PASSING_REFUSAL.test(refusal)) return refusal;
     if (await removeStalePidFile(files.clusterDir))
-      log.warn("removed the pid file of a database server that no longer runs");
+      log.warn("removed the pid file of a database server that is no longer running");
     return null;
   };
   const started = await pollUntil(ask, { everyMs: RETRY_MS, timeoutMs: RETRY_MS_MAX, signal: launch.signal });

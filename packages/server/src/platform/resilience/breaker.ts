@@ -15,8 +15,8 @@ export interface BreakerOptions {
 /** A circuit breaker: what keeps failing is not called for a while, and then only by one caller as a probe. */
 export interface Breaker {
   /**
-   * 0: go ahead (after the pause, only one caller may, as a probe). Otherwise the milliseconds until asking again is
-   * useful.
+   * 0: go ahead (after the pause, only one caller may, as a probe). Otherwise, how many milliseconds to wait before
+   * asking again.
    */
   admit(): number;
   /** True from opening until a success: any call admitted now is a probe. */

@@ -21,7 +21,7 @@ export interface SemaphoreOptions {
    */
   readonly leavesFree?: boolean;
   /**
-   * How long work that does not fit lets fitting work overtake it, so that light work need not wait for heavy work.
+   * How long work that does not fit lets work that fits overtake it, so that light work need not wait for heavy work.
    * After that nothing overtakes it, so that it gets its turn. Default: 0.
    */
   readonly passMs?: number;

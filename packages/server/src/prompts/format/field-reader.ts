@@ -13,8 +13,8 @@ export interface TextRule {
 }
 
 /**
- * How many members of long maps and lists are read. Anything over its own limit is a fault anyway, and checks compare
- * the members of a prompt with each other.
+ * How many members of a long map or list are read. One that is over its own limit is a fault anyway, and reading all of
+ * it would be slow, because checks compare the members of a prompt with each other.
  */
 export const MEMBERS_READ_MAX = 1_000;
 /** Each unknown field is compared with the fields that may be meant. */

@@ -34,9 +34,13 @@ const CALL: Readonly<Record<string, Schema>> = {
   count: { type: "integer", minimum: 1, maximum: 4, description: "Number of images to make." },
   temperature: number("From 0 (the likeliest words) to the model's maximum.", 0, 2),
   topP: number("Share of the likeliest words to choose from.", 0, 1),
-  seed: { type: "integer", minimum: 0, description: "The same seed gives the same text, as far as the provider can." },
+  seed: {
+    type: "integer",
+    minimum: 0,
+    description: "The same seed gives the same text, as far as the provider supports it.",
+  },
   stop: oneOrMore("The answer ends before the first of these."),
-  reasoningEffort: text("How much the model thinks.", {
+  reasoningEffort: text("How much the model reasons before it answers.", {
     enum: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
   }),
   messages: {

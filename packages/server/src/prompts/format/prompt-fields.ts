@@ -15,7 +15,7 @@ const SAMPLES_MAX = 10;
 
 export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
 export function notStepId(id: string): string {
-  return `"${id}" is not a valid step id: start with a lowercase letter, followed by lowercase letters, digits, and "_", 32 characters at most`;
+  return `"${id}" is not a valid step id: use at most 32 lowercase letters, digits, and "_", starting with a letter`;
 }
 /** Id of the single step of a file without steps. */
 export const ONLY_STEP = "main";

@@ -69,7 +69,7 @@ class MustacheConversion {
 
   #end(whole: string): string {
     const end = this.#open.pop();
-    return end === undefined ? this.#leaveOut(whole, "it closes no open section") : `{% ${end} %}`;
+    return end === undefined ? this.#leaveOut(whole, "there is no open section for it to close") : `{% ${end} %}`;
   }
 
   #output(name: string): string {
@@ -86,7 +86,7 @@ class MustacheConversion {
     if (helper !== null || /["=(]/.test(name)) return this.#leaveOut(`{{${name}}}`, "helpers are not supported");
     return keyProblem(name) === null
       ? `{{ ${this.#readOf(name)} }}`
-      : this.#leaveOut(`{{${name}}}`, "its name cannot be an input");
+      : this.#leaveOut(`{{${name}}}`, "its name cannot be used as an input key");
   }
 
   #readOf(name: string): string {

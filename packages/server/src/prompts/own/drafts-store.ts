@@ -1,4 +1,4 @@
-/** SQL of drafts (migration 0021). */
+/** SQL for drafts (migration 0021). */
 import type { PriceOfPrompt } from "@promptd/contract/manage";
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";

@@ -1,4 +1,4 @@
-/** SQL of labels (migration 0021). */
+/** SQL for labels (migration 0021). */
 import type { PromptLabel } from "@promptd/contract/manage";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 

@@ -1,5 +1,5 @@
 /**
- * SQL of what authors see of their prompts. Every query names the account, so another account's prompt is not found.
+ * SQL for what authors see of their prompts. Every query names the account, so another account's prompt is not found.
  */
 import type {
   ListPromptsQuery,

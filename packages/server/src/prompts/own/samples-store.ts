@@ -1,4 +1,4 @@
-/** SQL of the samples that authors choose for their prompts (migrations 0032 and 0033). */
+/** SQL for the samples that authors choose for their prompts (migrations 0032 and 0033). */
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import type { PromptSample } from "@promptd/contract/manage";
 import { isoTime } from "../../platform/clock.ts";

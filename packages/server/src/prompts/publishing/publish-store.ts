@@ -1,4 +1,4 @@
-/** SQL of publishing. It works in arrays, 500 rows at a time. */
+/** SQL for publishing. It works in arrays, 500 rows at a time. */
 import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { PlannedVersion } from "../inputs/step-plans.ts";
@@ -237,7 +237,7 @@ export async function markPublished(tx: Tx, promptId: string): Promise<boolean> 
 
 export type SearchedText = IndexedVersion & Pick<PromptContent, "title" | "description" | "tags" | "definition">;
 
-/** Lists the content that the search index gets of these prompts. Leaves out prompts that are not searched. */
+/** Lists the content of these prompts that goes into the search index. Leaves out prompts that are not searched. */
 export function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
   const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", v.title, v.description, v.tags, v.definition
     from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;

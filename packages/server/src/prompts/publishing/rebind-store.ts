@@ -1,4 +1,4 @@
-/** SQL of roles (migrations 0018 and 0028). */
+/** SQL for roles (migrations 0018 and 0028). */
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { MODALITY_NAME } from "../prompts-store.ts";
 import type { NewVersion } from "./publish-store.ts";

@@ -107,7 +107,7 @@ class TemplateScan implements TemplateFacts {
 
   /**
    * Stops when no more faults are reported, since each Liquid error counts the lines before it; when tags are nested
-   * too deep, since each checks the tags around it; and when there is too much work.
+   * too deeply, since each checks the tags around it; and when there is too much work.
    */
   readTokens(tokens: readonly TopLevelToken[]): void {
     for (const token of tokens) {

@@ -49,13 +49,13 @@ const GATHER_MS = 20;
 const CREATES_AT_ONCE = 4;
 /** Limit for stored inputs in memory. An item with its images may exceed it, and is then started alone. */
 const INPUTS_BYTES_MAX = 8 * 2 ** 20;
-/** How long an account rests whose batch hit an error, such as an unavailable file store. */
+/** How long to leave an account alone after one of its batches hit an error, such as an unavailable file store. */
 const REST_MS = 5_000;
 /** Enough to remember the next account to serve for every account that has batches now. */
 const ACCOUNTS_MAX = 10_000;
 /**
- * Limit for runs of an account's batches that no worker has yet. Enough to have the next run ready if each takes a
- * second, and few, because a single run of the same account and model is claimed after them.
+ * The most runs of an account's batches that may be waiting for a worker. Enough that the next run is ready even if
+ * each takes only a second, but few, because a single run of the same account and model is claimed after them.
  */
 const WAITING_MAX = 4;
 

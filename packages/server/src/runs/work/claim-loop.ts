@@ -47,8 +47,8 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   let cursor = CIRCLE_START;
   /**
    * True if the last claim left runs waiting, or if that is unknown. Runs that start waiting later are announced to
-   * every worker, so while this is false the end of a run needs no claim. Without load, every second claim used to be
-   * such a claim.
+   * every worker, so while this is false the end of a run needs no claim. Under light load, every other claim used to
+   * be such an unneeded claim.
    */
   let mayBeWaiting = true;
   /** Whether a slot was freed during the current claim, which may not have seen the room. */

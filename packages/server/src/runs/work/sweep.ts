@@ -41,7 +41,11 @@ export function createSweep(options: SweepOptions): Sweep {
    */
   let skipped: readonly string[] = [];
   let loggedFault: string | null = null;
-  const failures = createFailureLog(log, "sweeps fail; each heartbeat starts another one", "sweeps succeed again");
+  const failures = createFailureLog(
+    log,
+    "sweeps are failing; each heartbeat starts another one",
+    "sweeps succeed again",
+  );
 
   async function recover(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {

@@ -42,7 +42,7 @@ export function createPieceWriter(options: {
     } catch (error) {
       log.debug(
         { err: error, pieces: whole.length },
-        "pieces of text were dropped; the whole text comes with the end of the run",
+        "pieces of text were dropped; followers get the complete text when the run ends",
       );
     }
   };

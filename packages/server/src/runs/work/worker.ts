@@ -42,8 +42,8 @@ const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
 /**
- * On a busy machine some claims take this long. A new run that waits here for such a claim saves the claim that would
- * search for it. A run that was queued instead would wake the next claim, so that every run would meet one.
+ * Some claims take this long on a busy machine. A new run that waits here until such a claim ends does not need a claim
+ * of its own. If it were queued instead, it would wake another claim, which the next new run would meet, and so on.
  */
 const QUIET_MS_MAX = 50;
 

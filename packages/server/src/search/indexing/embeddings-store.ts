@@ -1,5 +1,5 @@
 /**
- * SQL of the embedders and their vectors, which are stored as `bytea`: float32, little endian, unit length.
+ * SQL for the embedders and their vectors, which are stored as `bytea`: float32, little endian, unit length.
  *
  * Every process records which embedder it is configured with (`wanted_at`), so that a process without that setting, or
  * an older release after a rollback, does not replace the model that others use.

@@ -1,4 +1,4 @@
-/** SQL with which processes read the index. */
+/** SQL that processes use to read the index. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { Embedder } from "./embeddings-store.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Decides how much of the meaning score comes from the embeddings model; the rest comes from the built-in vectors. How
- * good an operator's model is, is unknown. But if it understands texts, the prompts nearest to a prompt are often the
+ * Decides how much of the meaning score comes from the embeddings model; the rest comes from the built-in vectors. The
+ * quality of an operator's model is unknown. But if it understands texts, the prompts nearest to a prompt are often the
  * same as with the built-in vectors.
  */
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
