@@ -1,7 +1,7 @@
 /**
  * Mutation test of the rules in database functions: for each change of one token, does a test fail twice? `npm run
  * mutate:sql` runs all groups. Arguments name groups, functions, or lines (`credit_hold_for:32`). Exits with 1 if a group
- * scores below 90 %. --write stores the result of whole groups in bench/results/mutation.json. Mutants that no test can
+ * scores below 90%. --write stores the result of whole groups in bench/results/mutation.json. Mutants that no test can
  * distinguish are listed, with the reason, in mutate-sql/equivalent-mutants.json.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -59,7 +59,7 @@ const BATCH_MAX = 500;
 const BATCH_ALTERNATE = 32;
 /**
  * A request that arrives at most this much too early is not refused: it waits until the window has room, and waits
- * again if another request was admitted first. Timers and networks jitter: without this, the exact window refused 13 %
+ * again if another request was admitted first. Timers and networks jitter: without this, the exact window refused 13%
  * of the requests of a caller that sent exactly five per second (measured 2026-11). The window itself stays exact.
  */
 const EARLY_US_MAX = 250_000;

@@ -3,8 +3,8 @@ import { runInNewContext } from "node:vm";
 
 /**
  * By default, V8 lets the heap of a busy server grow to about four times what a full collection leaves. With 100 it
- * collects at twice that. Over 100,000 runs, resident memory then stayed within 3 % of its size after 10,000 runs;
- * before, it grew by 23 % (2026-11-23, bench/cases/memory.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
+ * collects at twice that. Over 100,000 runs, resident memory then stayed within 3% of its size after 10,000 runs;
+ * before, it grew by 23% (2026-11-23, bench/cases/memory.ts; docs/decisions/2026-11-23-a-server-has-two-heaps.md).
  */
 const GROWTH_PERCENT = 100;
 

@@ -65,7 +65,7 @@ describe("the limiter", () => {
     [80, 1],
     [80, 2],
   ])(
-    "admits at least 99 % of the requests of a caller that sends five per second with %i ms of jitter each way (seed %i)",
+    "admits at least 99% of the requests of a caller that sends five per second with %i ms of jitter each way (seed %i)",
     { timeout: 120_000 },
     async (ms, seed) => {
       const jitterUs = fc.sample(fc.integer({ min: ms * -1_000, max: ms * 1_000 }), { seed, numRuns: 300 });
