@@ -8,11 +8,17 @@ import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts
 
 let server: TestServer;
 let ada: TestPerson;
+const warnings: string[] = [];
+const noteWarning = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`);
 beforeAll(async () => {
+  process.on("warning", noteWarning);
   server = await startTestServer();
   ada = await createTestPerson(server, { email: "ada@example.org" });
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  process.off("warning", noteWarning);
+  await server.close();
+});
 
 /** The page as its browser knows it: passkeys belong to a domain, and this machine's domain is localhost. */
 const origin = () => server.url.replace("127.0.0.1", "localhost");
@@ -60,6 +66,7 @@ test("a passkey is created once, listed, signs in without a password, and stops 
   await ada.client.send("removePasskey", { params: { passkeyId } });
   expect(await codeOf(answerOf(authenticator).then(signIn))).toBe("VALIDATION_ERROR");
   expect(await codeOf(ada.client.send("removePasskey", { params: { passkeyId } }))).toBe("NOT_FOUND_ERROR");
+  expect(warnings).toEqual([]); // Node's, on the operator's terminal
 });
 
 describe("a response is refused", () => {

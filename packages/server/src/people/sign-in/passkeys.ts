@@ -30,6 +30,11 @@ import {
 const PASSKEYS_PER_PERSON_MAX = 20;
 /** Time for a person to find and touch a security key. */
 const CHALLENGE_SECONDS = 300;
+/**
+ * Ed25519, ES256, and RS256, as COSE numbers them: the library's defaults, except for signatures that are still
+ * experimental in Node, which warns about them when the library only asks whether it supports them.
+ */
+const ALGORITHMS = [-8, -7, -257];
 
 /** What a browser needs to create a passkey for this person. */
 export async function creationOptions(
@@ -46,6 +51,7 @@ export async function creationOptions(
     userDisplayName: owner.name,
     challenge: mintChallenge(owner.personId, secret),
     timeout: CHALLENGE_SECONDS * 1_000,
+    supportedAlgorithmIDs: ALGORITHMS,
     excludeCredentials: known.map(({ credentialId, transports }) => ({
       id: credentialId,
       ...transportsOf(transports),
@@ -68,6 +74,7 @@ export async function addPasskey(
     expectedOrigin: party.origin,
     expectedRPID: party.id,
     requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
   }).catch(() => null); // anything a stranger sends: malformed, unsigned, from another origin
   if (checked?.verified !== true || !(await takeChallenge(given.response, db))) return null;
   const {
