@@ -1,5 +1,5 @@
 /** A local OpenID Connect provider: discovery, keys, codes with PKCE, and signed ID tokens. */
-import { createHash, createSign, generateKeyPairSync, randomUUID, type KeyObject } from "node:crypto";
+import { constants, createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -22,7 +22,20 @@ export interface TestOidc {
   forge: ((claims: Record<string, unknown>) => Record<string, unknown>) | null;
   /** True: discovery responds with 503. */
   isDown: boolean;
+  /** The first part of the path of every endpoint; endpoints at an earlier path no longer exist. */
+  path: string;
+  /** Signs the next ID tokens with a new key, and publishes only that one. */
+  rotateKey(algorithm: OidcAlgorithm): void;
   close(): Promise<void>;
+}
+
+export type OidcAlgorithm = "RS256" | "PS256" | "ES256" | "EdDSA";
+
+interface SigningKey {
+  readonly algorithm: OidcAlgorithm;
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
 }
 
 interface Grant {
@@ -40,6 +53,7 @@ interface Answer {
 export async function startOidc(person: OidcPerson): Promise<TestOidc> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  let key = createKey("RS256");
   const provider: TestOidc = {
     issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     clientId: "promptd",
@@ -47,13 +61,17 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
     person,
     forge: null,
     isDown: false,
+    path: "",
+    rotateKey: (algorithm) => {
+      key = createKey(algorithm);
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),
   };
-  const answer = answersOf(provider);
+  const answer = answersOf(provider, () => key);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { status, body, location } = await answer(request);
     response.writeHead(status, { "content-type": "application/json", ...(location === undefined ? {} : { location }) });
@@ -63,8 +81,7 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
   return provider;
 }
 
-function answersOf(provider: TestOidc): (request: IncomingMessage) => Promise<Answer> {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+function answersOf(provider: TestOidc, signingKey: () => SigningKey): (request: IncomingMessage) => Promise<Answer> {
   const grants = new Map<string, Grant>();
   const authorize = (asked: URLSearchParams): Answer => {
     const code = randomUUID();
@@ -76,20 +93,21 @@ function answersOf(provider: TestOidc): (request: IncomingMessage) => Promise<An
   };
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", provider.issuer);
+    const key = signingKey();
     switch (pathname) {
       case "/.well-known/openid-configuration":
-        return provider.isDown ? { status: 503 } : { status: 200, body: discovery(provider.issuer) };
-      case "/jwks": {
-        const key = { ...publicKey.export({ format: "jwk" }), kid: "1", alg: "RS256", use: "sig" };
-        return { status: 200, body: { keys: [key] } };
+        return provider.isDown ? { status: 503 } : { status: 200, body: discovery(provider, key) };
+      case `${provider.path}/jwks`: {
+        const jwk = { ...key.publicKey.export({ format: "jwk" }), kid: key.kid, alg: key.algorithm, use: "sig" };
+        return { status: 200, body: { keys: [jwk] } };
       }
-      case "/authorize":
+      case `${provider.path}/authorize`:
         return authorize(searchParams);
-      case "/token": {
+      case `${provider.path}/token`: {
         const form = new URLSearchParams(await text(request));
         const grant = takeGrant(grants, form, { provider, authorization: request.headers.authorization });
         if (grant === null) return { status: 400, body: { error: "invalid_grant" } };
-        const idToken = sign(claimsOf(grant, provider), privateKey);
+        const idToken = signed(claimsOf(grant, provider), key);
         const tokens = { access_token: randomUUID(), token_type: "Bearer", expires_in: 300, id_token: idToken };
         return { status: 200, body: tokens };
       }
@@ -124,21 +142,38 @@ function claimsOf({ nonce }: Grant, { issuer, clientId, person, forge }: TestOid
   return forge === null ? claims : forge(claims);
 }
 
-function sign(claims: Record<string, unknown>, key: KeyObject): string {
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "RS256", kid: "1", typ: "JWT" })}.${part(claims)}`;
-  return `${signed}.${createSign("RSA-SHA256").update(signed).sign(key, "base64url")}`;
+function createKey(algorithm: OidcAlgorithm): SigningKey {
+  const pair =
+    algorithm === "ES256"
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+      : algorithm === "EdDSA"
+        ? generateKeyPairSync("ed25519")
+        : generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return { algorithm, kid: randomUUID(), ...pair };
 }
 
-function discovery(issuer: string) {
+function signed(claims: Record<string, unknown>, { algorithm, kid, privateKey: key }: SigningKey): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const content = `${part({ alg: algorithm, kid, typ: "JWT" })}.${part(claims)}`;
+  const how = {
+    RS256: { key },
+    PS256: { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
+    ES256: { key, dsaEncoding: "ieee-p1363" },
+    EdDSA: { key },
+  } as const;
+  const signature = sign(algorithm === "EdDSA" ? null : "sha256", Buffer.from(content), how[algorithm]);
+  return `${content}.${signature.toString("base64url")}`;
+}
+
+function discovery({ issuer, path }: TestOidc, { algorithm }: SigningKey) {
   return {
     issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    jwks_uri: `${issuer}/jwks`,
+    authorization_endpoint: `${issuer}${path}/authorize`,
+    token_endpoint: `${issuer}${path}/token`,
+    jwks_uri: `${issuer}${path}/jwks`,
     response_types_supported: ["code"],
     subject_types_supported: ["public"],
-    id_token_signing_alg_values_supported: ["RS256"],
+    id_token_signing_alg_values_supported: [algorithm],
     code_challenge_methods_supported: ["S256"],
   };
 }

@@ -139,6 +139,34 @@ describe("an OpenID Connect provider", () => {
   });
 });
 
+describe("an OpenID Connect provider that changes while the server runs", () => {
+  /** The server's clock is this process's. */
+  const passTime = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+  const signInLin = async () => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    return (await signInBy("oidc")).location;
+  };
+  afterAll(() => void vi.useRealTimers());
+
+  test.each(["PS256", "ES256", "EdDSA"] as const)(
+    "signs people in ten minutes after it moved its endpoints and began to sign with %s",
+    async (algorithm) => {
+      expect(await signInLin()).toBe("/");
+      oidc.path = `/${algorithm}`;
+      oidc.rotateKey(algorithm);
+      passTime(600_001);
+      expect(await signInLin()).toBe("/");
+    },
+  );
+
+  test("signs people in a minute after it replaced its key with another one for the same algorithm", async () => {
+    expect(await signInLin()).toBe("/");
+    oidc.rotateKey("EdDSA");
+    passTime(60_000);
+    expect(await signInLin()).toBe("/");
+  });
+});
+
 describe("with sign-up by invitation, an OpenID Connect provider", () => {
   let invites: TestServer;
   beforeAll(async () => {

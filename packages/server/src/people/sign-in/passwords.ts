@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { systemClock } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { countAttempt, forgetAttempts } from "./rate-limit-store.ts";
 
@@ -36,4 +37,23 @@ export async function forgetPasswordTries(db: Queryable, email: string): Promise
 /** Hashed, because people also type things that are not addresses. */
 function triesOf(email: string): string {
   return `password:${createHash("sha256").update(email.trim().toLowerCase()).digest("base64url")}`;
+}
+
+const RESET_SECONDS = 3_600;
+const RESET_BYTES = 16;
+
+/** The part of better-auth's store that a reset needs. */
+interface ResetStore {
+  findUserByEmail(email: string): Promise<{ readonly user: { readonly id: string } } | null>;
+  createVerificationValue(row: { value: string; identifier: string; expiresAt: Date }): Promise<unknown>;
+}
+
+/** The token that better-auth accepts once for a new password; null: nobody has this address. */
+export async function beginReset(store: ResetStore, email: string): Promise<string | null> {
+  const known = await store.findUserByEmail(email);
+  if (known === null) return null;
+  const token = randomBytes(RESET_BYTES).toString("base64url");
+  const expiresAt = new Date(systemClock.nowMs() + RESET_SECONDS * 1_000);
+  await store.createVerificationValue({ value: known.user.id, identifier: `reset-password:${token}`, expiresAt });
+  return token;
 }

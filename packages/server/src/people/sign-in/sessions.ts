@@ -2,14 +2,12 @@
  * Sessions and ways to sign in, through better-auth: the only file that imports it. It serves HTTP under /manage/auth,
  * where pages sign in and out, and gives the rest of the slice two actions: create a person, and begin a session.
  */
-import type { AuthContext } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import { twoFactor } from "better-auth/plugins/two-factor";
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
@@ -18,7 +16,7 @@ import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
-import { countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS } from "./passwords.ts";
+import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS } from "./passwords.ts";
 import { readPersonName } from "./person-name.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
@@ -99,12 +97,20 @@ export interface BrowserOfSession {
   readonly userAgent: string | null;
 }
 
+/** How long a provider's discovery document is used before it is fetched again. */
+const DISCOVERY_AGE_MAX_MS = 600_000;
+
 export function createSessions(options: SessionsOptions): Sessions {
-  let made: { readonly url: string; readonly auth: ReturnType<typeof createAuth> } | null = null;
-  /** Created at first use, and again if the address has changed, as it does when the port becomes known. */
+  let made: { readonly url: string; readonly atMs: number; readonly auth: ReturnType<typeof createAuth> } | null = null;
+  /**
+   * Created at first use, and again if the address has changed, as it does when the port becomes known. better-auth
+   * never fetches a usable discovery document again, so with a provider it is also created again when the document is
+   * old: the provider's addresses and algorithms change without a restart of ours.
+   */
   const get = () => {
-    const url = options.publicUrl();
-    if (made?.url !== url) made = { url, auth: createAuth(options, url) };
+    const [url, nowMs] = [options.publicUrl(), systemClock.nowMs()];
+    const isOld = options.oidc !== null && made !== null && nowMs - made.atMs > DISCOVERY_AGE_MAX_MS;
+    if (made?.url !== url || isOld) made = { url, atMs: nowMs, auth: createAuth(options, url) };
     return made.auth;
   };
   return {
@@ -247,8 +253,6 @@ const CHANGE_PATH = "/change-password";
 const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
 const NAMING_PATHS = new Set<string | undefined>(["/sign-up/email", "/update-user"]);
 const RESET_PATH = "/request-password-reset";
-const RESET_SECONDS = 3_600;
-const RESET_BYTES = 16;
 
 /**
  * Limits how often a person's password is tried, from any number of addresses.
@@ -292,19 +296,6 @@ function nameOf(body: { readonly name?: unknown } | undefined): { readonly name:
   const read = readPersonName(body?.name);
   if ("name" in read) return read;
   throw new APIError("BAD_REQUEST", { code: "NAME_REFUSED", message: read.fault });
-}
-
-/** The token that better-auth accepts once for a new password; null: nobody has this address. */
-async function beginReset(
-  store: Pick<AuthContext["internalAdapter"], "findUserByEmail" | "createVerificationValue">,
-  email: string,
-): Promise<string | null> {
-  const known = await store.findUserByEmail(email);
-  if (known === null) return null;
-  const token = randomBytes(RESET_BYTES).toString("base64url");
-  const expiresAt = new Date(systemClock.nowMs() + RESET_SECONDS * 1_000);
-  await store.createVerificationValue({ value: known.user.id, identifier: `reset-password:${token}`, expiresAt });
-  return token;
 }
 
 /** Actions that no request can reach: they have no path. */
