@@ -180,7 +180,7 @@ async function writeDraft(page: Page, url: string): Promise<void> {
     clipboardData.setData("text/plain", text);
     node.dispatchEvent(new scope.ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }, DRAFT);
-  await page.getByText("No faults").waitFor();
+  await page.getByText("No errors").waitFor();
   await page.getByLabel("What it is about").fill("the loud drill on Sunday");
   await page.getByRole("button", { name: "Run draft" }).click();
   await page.getByText("Succeeded", { exact: true }).waitFor();

@@ -56,7 +56,7 @@ describe("promptd prompt check", () => {
     const bad = await file("bad.prompt.md", TEA.replace("Write about", "{{#if topic}}Write"));
     const { code, stdout } = await runHere(["prompt", "check", bad, good], await withoutDatabase());
     expect(code).toBe(1);
-    expect(stdout).toContain(`${bad} has faults:\n  line 9, column 1, template: `);
+    expect(stdout).toContain(`${bad} has errors:\n  line 9, column 1, template: `);
     expect(stdout).toContain("Here: {{#if topic}} [TEMPLATE_SYNTAX]");
     expect(stdout).toContain(`${good} is fine`);
   });

@@ -59,7 +59,7 @@ test("admin models check counts one fault as one, and mentions a factor once", a
   const faulty = await check({ models: [{ model: "openai/gpt-9" }] });
   expect(faulty.code).toBe(1);
   expect(faulty.stdout).toMatch(
-    /^1 fault:\n {2}\S+ openai\/gpt-9: this model is not in the shipped catalogue; to add your own, set/,
+    /^1 error:\n {2}\S+ openai\/gpt-9: this model is not in the shipped catalogue; to add your own, set/,
   );
   const dearer = await check({ priceFactor: "1.2" });
   expect(dearer.code).toBe(0);

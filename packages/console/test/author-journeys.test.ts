@@ -92,12 +92,12 @@ describe.skipIf(findBrowser() === null)("while others write and responses are la
     await travel(browser, "waiting", async ({ page, complaints }) => {
       await signInAs(page, server.url, author);
       await page.goto(`${server.url}/author/${promptId}?tab=history`);
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
       const [check, save] = await Promise.all([hold(page, "**/check"), hold(page, "**/draft")]);
       const checking = page.waitForRequest("**/check");
       await write(page, SOURCE.replace("Tea poem", "Late poem"));
       await checking;
-      await page.getByText("No faults").waitFor(); // for the previous text, until a newer response arrives
+      await page.getByText("No errors").waitFor(); // for the previous text, until a newer response arrives
       expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
       check();
       await page.getByRole("button", { name: "Actions for version 1" }).click();
@@ -154,7 +154,7 @@ describe.skipIf(findBrowser() === null)("while others write and responses are la
       await page.getByRole("menuitem", { name: /owner/ }).click();
       await page.getByRole("link", { name: "My prompts" }).first().click();
       await page.getByRole("link", { name: "Late poem" }).click();
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
       await page.getByRole("link", { name: "My prompts" }).first().click();
       const draft = (await author.client.send("getPrompt", { params: { promptId } })).draft;
       const body = { source: SOURCE.replace("Tea poem", "Newest poem"), revision: draft?.revision ?? 0 };
@@ -184,7 +184,7 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
     await travel(browser, "editor-keys", async ({ page }) => {
       await signInAs(page, server.url, author);
       await page.goto(`${server.url}/author/${promptId}`);
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
       await editor(page).focus();
       await page.keyboard.press("Control+Home");
       await page.keyboard.press("End");
@@ -370,7 +370,7 @@ describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
       await write(page, SOURCE.replace("Tea poem", "Checked poem"));
       await page.getByText("The file could not be checked").waitFor();
       await page.unroute(checks);
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
     });
   });
 });

@@ -63,7 +63,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
       await page.locator(".cm-lintRange-error").first().waitFor();
       expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
       await write(page, SOURCE);
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
       await saved(page);
 
       await page.getByLabel("Topic").fill("a cold harbor");
@@ -136,7 +136,7 @@ describe.skipIf(findBrowser() === null)("an author", () => {
 
       const second = SOURCE.replace("topic: { label: Topic, maxLength: 200 }", "$&\n  mood: { label: Mood }");
       await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));
-      await page.getByText("No faults").waitFor();
+      await page.getByText("No errors").waitFor();
       await page.getByRole("button", { name: "Publish version 2" }).click();
       await page.getByText("Breaking changes for existing calls:").waitFor();
       expect(await faultsOfPage(page)).toEqual([]);

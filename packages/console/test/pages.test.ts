@@ -218,7 +218,7 @@ async function faultsOfPaths(page: Page, paths: readonly string[], isWalked = tr
     // A draft's form, price, and actions appear once its file is checked.
     if (isEditor)
       await page
-        .getByText(/^No faults|^\d+ faults?/)
+        .getByText(/^No errors|^\d+ errors?/)
         .first()
         .waitFor();
     if (path.startsWith("/authorize")) await page.getByRole("button", { name: "Authorize" }).waitFor();

@@ -69,9 +69,9 @@ export const modelsCheck: Command = {
   summary: "Check a model catalogue overlay, and list the published prompts that it would keep from running",
   usage: "FILE",
   details:
-    "Reads FILE as a server started with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when the file has faults.",
+    "Reads FILE as a server started with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when the file has errors.",
   session: `$ promptd admin models check models.json
-1 fault:
+1 error:
   models.json: formatVersion: must be 1, got 2`,
   options: {},
   positionals: { min: 1, max: 1 },
@@ -93,7 +93,7 @@ export const modelsCheck: Command = {
     );
     const faults = report.faults.map((fault) => `  ${fault}`);
     const text = [
-      faults.length === 0 ? "The overlay has no faults." : `${countOf(faults.length, "fault")}:`,
+      faults.length === 0 ? "The overlay has no errors." : `${countOf(faults.length, "error")}:`,
       ...faults,
       ...(report.priceFactor === "1" ? [] : [`every price is multiplied by ${report.priceFactor}`]),
       ...lists,

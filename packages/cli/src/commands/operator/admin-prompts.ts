@@ -11,7 +11,7 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 export const promptPublish: Command = {
   summary: "Publish prompt files as new prompts or new versions of the author's prompts",
   usage: "FILE…",
-  details: `Accepts *.prompt.md files and JSON catalogues, in order. Each file is published completely or not at all. A file with a fault is skipped and named on stderr, the others are published, and the exit code is 1. A file that is identical to the latest version of its prompt does not create a new version.`,
+  details: `Accepts *.prompt.md files and JSON catalogues, in order. Each file is published completely or not at all. A file with an error is skipped and named on stderr, the others are published, and the exit code is 1. A file that is identical to the latest version of its prompt does not create a new version.`,
   session: `$ promptd admin prompt publish tea.prompt.md --author ada@example.org
 01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
 Published 1.`,

@@ -24,7 +24,7 @@ interface CheckedFile {
 export const promptCheck: Command = {
   summary: "Check prompt files without publishing them; needs no database",
   usage: "FILE…",
-  details: `Reports everything that publishing would report: faults with line and column, warnings, and the price of a run. The exit code is 1 when a file has a fault. With a management token, the server checks the files, because it knows its own models. Without one, or with --here, this program's catalogue is used.`,
+  details: `Reports everything that publishing would report: errors with line and column, warnings, and the price of a run. The exit code is 1 when a file has an error. With a management token, the server checks the files, because it knows its own models. Without one, or with --here, this program's catalogue is used.`,
   session: `$ promptd prompt check tea.prompt.md
 tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8)`,
   options: { here: { type: "boolean", summary: "do not ask a server" } },
@@ -62,7 +62,7 @@ async function checkThere(manage: ManageClient, files: readonly PromptFile[], io
 
 function describeFile({ file, validation }: CheckedFile): string {
   const name = printableLine(file);
-  if (validation.faults.length > 0) return `${name} has faults:\n${validation.message.replace(/^/gm, "  ")}`;
+  if (validation.faults.length > 0) return `${name} has errors:\n${validation.message.replace(/^/gm, "  ")}`;
   return validation.prompts
     .map(
       ({ title, config, price }) =>

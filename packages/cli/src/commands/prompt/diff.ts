@@ -42,7 +42,7 @@ async function diffThere(manage: ManageClient, file: PromptFile, io: CommandIo):
   const { signal } = io;
   const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal });
   const [checked] = prompts;
-  if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
+  if (checked === undefined) throw new CommandFailure(`${file.name} has errors:\n${message.replace(/^/gm, "  ")}`);
   if (checked.promptId === null) return null;
   const own = await manage.send("getPrompt", { params: { promptId: checked.promptId }, signal });
   if (own.latest === null) return null;

@@ -109,7 +109,7 @@ export async function pushFile(
 }
 
 const FAULTY_WITHOUT_ID =
-  "it has faults and no prompt id, so each push would create another prompt. Fix the faults, or push with --write-id.";
+  "it has errors and no prompt id, so each push would create another prompt. Fix the errors, or push with --write-id.";
 
 function idOfFaulty(source: string): string | null {
   return /^id[ \t]*:[ \t]*["']?([0-9a-f-]{36})/im.exec(source)?.[1] ?? null;

@@ -17,7 +17,7 @@ const POLL_MS = 1_000;
 /** Saves a file as a draft and runs its samples and tests on the server, as the author's own runs. */
 export async function testOnServer(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedFile> {
   const { checked, ...draft } = await pushFile(manage, file, { io, isForced: false, writesId: false });
-  if (checked === null) throw new CommandFailure(`${file.name} has faults and cannot be run. Its draft is saved.`);
+  if (checked === null) throw new CommandFailure(`${file.name} has errors and cannot be run. Its draft is saved.`);
   const results: TrialResult[] = [];
   for (const test of checked.tests) {
     if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));

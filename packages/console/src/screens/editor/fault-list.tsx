@@ -27,7 +27,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           <span className="text-bad">The file could not be checked: {failure.message}</span>
         ) : faults.length > 0 ? (
           <span className="font-medium text-bad">
-            {faults.length} {faults.length === 1 ? "fault" : "faults"}. Fix {faults.length === 1 ? "it" : "them"} to run
+            {faults.length} {faults.length === 1 ? "error" : "errors"}. Fix {faults.length === 1 ? "it" : "them"} to run
             or publish.
           </span>
         ) : last === null ? (
@@ -36,7 +36,7 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
           <>
             <span className="inline-flex items-center gap-1.5 text-ok">
               <Check aria-hidden className="size-3.5" strokeWidth={2} />
-              No faults
+              No errors
             </span>
             <span className="text-dim tabular-nums">
               A run costs callers {formatCredits(last.price.typical)}

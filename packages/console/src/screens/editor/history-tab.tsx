@@ -261,7 +261,7 @@ function Comparison({ prompt, draft, checked, rows, from, to }: ComparisonProps)
         </Button>
       </div>
       {hasFaults ? (
-        <p className="text-dim">The draft has faults. Fix them to compare it.</p>
+        <p className="text-dim">The draft has errors. Fix them to compare it.</p>
       ) : diff.isError ? (
         <QueryFailure what="The comparison" query={diff} />
       ) : diff.data === undefined ? (

@@ -54,7 +54,7 @@ interface DraftState extends Pick<DraftTabProps, "prompt" | "checked"> {
 function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftState): string {
   if (state === "blocked") return "An operator must allow this prompt before you can publish it again.";
   if (!isEdited) return `Version ${latest?.version} is published. Nothing has changed since.`;
-  if (checked.faults.length > 0) return "The file has faults. Fix them to publish.";
+  if (checked.faults.length > 0) return "The file has errors. Fix them to publish.";
   return latest === null
     ? "Only members of this account see this draft. Publishing adds it to the marketplace."
     : `Callers get version ${latest.version} until you publish this draft.`;

@@ -26,7 +26,7 @@ export function TestTab({ prompt, draft, checked, trial }: TestTabProps) {
     return (
       <p className="p-4 text-dim">
         {checked.faults.length > 0
-          ? "The form appears when the file has no faults. Faults are listed below the file."
+          ? "The form appears when the file has no errors. Errors are listed below the file."
           : "Checking the file"}
       </p>
     );
@@ -132,7 +132,7 @@ function TestForm(props: TestFormProps) {
             {running.isBusy ? "Sending" : "Run draft"}
           </Button>
           <span className="text-12 text-dim">
-            {checked.faults.length > 0 ? "First fix the faults listed below the file." : costOfTest(checked)}
+            {checked.faults.length > 0 ? "First fix the errors listed below the file." : costOfTest(checked)}
           </span>
           <CompareChoice {...{ prompt, config, trial }} />
         </div>
