@@ -1,4 +1,4 @@
-import { suggestName } from "@promptd/contract";
+import { listWords, suggestName } from "@promptd/contract";
 import { parseArgs } from "node:util";
 import { CommandFailure, type Command, type CommandArgs, type CommandOption } from "./command.ts";
 
@@ -106,7 +106,10 @@ function suggestFlags(surplus: readonly string[], missing: readonly NamedOption[
     const [word = ""] = surplus;
     return ` without a flag. Did you mean --${first[0]} ${/\s/.test(word) ? JSON.stringify(word) : word}?`;
   }
-  return ` without a flag. It needs ${missing.map(([key]) => `--${key}`).join(" and ")}.`;
+  return ` without a flag. It needs ${listWords(
+    missing.map(([key]) => `--${key}`),
+    "and",
+  )}.`;
 }
 
 type NamedOption = readonly [string, CommandOption];

@@ -2,6 +2,7 @@ export * from "./batches.ts";
 export * from "./credentials.ts";
 export * from "./endpoints.ts";
 export * from "./errors.ts";
+export * from "./list-words.ts";
 export * from "./models.ts";
 export * from "./names/prompt-names.ts";
 export * from "./names/suggest-name.ts";

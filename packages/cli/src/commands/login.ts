@@ -1,5 +1,6 @@
 import { createClient, PromptdError } from "@promptd/client";
 import { createManageClient } from "@promptd/client/manage";
+import { listWords } from "@promptd/contract";
 import { hostname } from "node:os";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { printableLine } from "../printable.ts";
@@ -44,7 +45,10 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
     }
     await writeUserConfig(io.env, { ...known, ...stored, url });
     const kinds = ["apiKey" in stored ? "an API key" : null, "token" in stored ? "a management token" : null];
-    const withWhat = kinds.filter((kind) => kind !== null).join(" and ");
+    const withWhat = listWords(
+      kinds.filter((kind) => kind !== null),
+      "and",
+    );
     const document = { url, name, apiKey: "apiKey" in stored, token: "token" in stored, path: configPath(io.env) };
     io.result(document, `Signed in to ${url} as ${printableLine(name)}, with ${withWhat}.`);
   },
@@ -62,7 +66,10 @@ Removed the API key and the token from ~/.config/promptd/config.json.`,
     await writeUserConfig(io.env, { ...config, apiKey: null, token: null });
     const path = configPath(io.env);
     const kinds = [config.apiKey === null ? null : "the API key", config.token === null ? null : "the token"];
-    const removed = kinds.filter((kind) => kind !== null).join(" and ");
+    const removed = listWords(
+      kinds.filter((kind) => kind !== null),
+      "and",
+    );
     io.result({ path }, removed === "" ? `No key or token was stored in ${path}.` : `Removed ${removed} from ${path}.`);
   },
 };

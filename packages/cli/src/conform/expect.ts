@@ -1,5 +1,5 @@
 /** Expectations about responses. Each throws a Mismatch that says what was expected. */
-import { ERRORS, ID_FORM, type ErrorCode } from "@promptd/contract";
+import { ERRORS, ID_FORM, listWords, type ErrorCode } from "@promptd/contract";
 import { Mismatch, type Exchange } from "./check.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -31,7 +31,8 @@ export function expectRows(exchange: Exchange): Json[] {
 export function expectError(exchange: Exchange, ...codes: readonly ErrorCode[]): Json {
   const { httpStatus, json } = exchange.response;
   const code = codes.find((one) => ERRORS[one].httpStatus === httpStatus);
-  const expected = codes.map((one) => `HTTP ${ERRORS[one].httpStatus} with the status ${one}`).join(", or ");
+  const statuses = codes.map((one) => `HTTP ${ERRORS[one].httpStatus} with the status ${one}`);
+  const expected = listWords(statuses, "or");
   if (code === undefined || !isObject(json) || json["status"] !== code) throw new Mismatch(expected, exchange);
   if (typeof json["message"] === "string" && json["message"] !== "") return json;
   throw new Mismatch("a message that describes the failure", exchange);
@@ -58,12 +59,12 @@ export const FORMS = {
   boolean: { is: (value) => typeof value === "boolean", words: "true or false" },
   runStatus: {
     is: (value) => ["queued", "running", "succeeded", "failed"].includes(String(value)),
-    words: "queued, running, succeeded or failed",
+    words: "queued, running, succeeded, or failed",
   },
   searchedModality: { is: (value) => value === 0 || value === 1, words: "0 (text) or 1 (image)" },
   modality: {
     is: (value) => ["text", "image", "video"].includes(String(value)),
-    words: "text, image or video",
+    words: "text, image, or video",
   },
   hash: {
     is: (value) => typeof value === "string" && /^[A-Za-z0-9_-]+$/.test(value),

@@ -31,7 +31,7 @@ export const CALLERS_API: DescribedApi = {
 export const MANAGE_API: DescribedApi = {
   info: {
     title: "Management API of promptd",
-    description: "Accounts, keys, prompts, runs and credits, for signed-in people and management tokens.",
+    description: "Accounts, keys, prompts, runs, and credits, for signed-in people and management tokens.",
   },
   entries: MANAGE_ENDPOINTS,
   schemas: manageSchemas,

@@ -41,7 +41,7 @@ describe("a required key", () => {
       "required body.inputs.textInputs.Child's Age",
     ]);
     expect(errorOf(answer).message).toBe(
-      'Text inputs "topic", "tone" and "Child\'s Age" are required. Blank text counts as missing.',
+      'Text inputs "topic", "tone", and "Child\'s Age" are required. Blank text counts as missing.',
     );
   });
 

@@ -1,5 +1,5 @@
 /** Rules that a schema cannot express: about an entry as a whole, and about how entries relate. */
-import { MODALITIES } from "@promptd/contract";
+import { listWords, MODALITIES } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { makes } from "../providers/provider.ts";
@@ -86,11 +86,11 @@ function checkProvider({ provider, modality, api, webSearch }: ModelRecord, { pr
   return [
     ...(made.includes(modality)
       ? []
-      : [`provider "${provider}" does not support ${modality}; it supports ${made.join(", ")}.`]),
+      : [`provider "${provider}" does not support ${modality}; it supports ${listWords(made, "and")}.`]),
     ...(webSearch === undefined || (modality === "text" && known.webSearch !== null && api !== "chat")
       ? []
       : [`webSearch: provider "${provider}" does not support web search for this kind of model.`]),
-    ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${accepted.join(" or ")}.`]),
+    ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${listWords(accepted, "or")}.`]),
   ];
 }
 

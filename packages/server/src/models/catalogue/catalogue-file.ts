@@ -1,5 +1,5 @@
 /** The format of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults, so typos are found. */
-import { describeType, MODALITIES, quoteText, suggestName } from "@promptd/contract";
+import { describeType, listWords, MODALITIES, quoteText, suggestName } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
 import { environmentName, serverSchema } from "../providers/provider.ts";
@@ -157,7 +157,7 @@ export const IN_OUR_WORDS: z.core.ParseContext<z.core.$ZodIssue> = {
     const got = showInput(input);
     if (issue.code === "unrecognized_keys") return issue.keys.map((key) => describeUnknown(key, issue)).join(" ");
     if (issue.code === "invalid_type") return `must be ${TYPES[issue.expected] ?? issue.expected}, ${got}`;
-    if (issue.code === "invalid_value") return `must be ${issue.values.map(quoteValue).join(" or ")}, ${got}`;
+    if (issue.code === "invalid_value") return `must be ${listWords(issue.values.map(quoteValue), "or")}, ${got}`;
     if (issue.code === "too_big") return `must ${lengthOr(input)} at most ${issue.maximum}, ${got}`;
     if (issue.code === "too_small") return `must ${lengthOr(input)} at least ${issue.minimum}, ${got}`;
     return issue.code === "invalid_key" ? "is not a valid name" : undefined;

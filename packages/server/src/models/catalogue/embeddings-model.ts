@@ -1,3 +1,4 @@
+import { listWords } from "@promptd/contract";
 import { ALL_PROVIDERS } from "../providers/all-providers.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
@@ -32,7 +33,7 @@ export function faultOfEmbeddingsModel(catalogue: Catalogue, model: string, secr
     const needed: readonly string[] =
       server === null ? (embeddingsOf(provider)?.needs ?? []) : [server.apiKeyEnv].filter((name) => name !== undefined);
     if (needed.length === 0 || needed.some((name) => secret(name) !== null)) return null;
-    return `is ${model}, which needs ${needed.join(" or ")}.`;
+    return `is ${model}, which needs ${listWords(needed, "or")}.`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

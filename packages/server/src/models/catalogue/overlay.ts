@@ -2,6 +2,7 @@
  * Reads an operator's overlay file and merges it into the shipped entries. Malformed parts are reported and left out, so
  * that the rest can still be checked.
  */
+import { listWords } from "@promptd/contract";
 import { readFileSync } from "node:fs";
 import type { z } from "zod";
 import { describeFileFailure, reasonOf } from "../../platform/reason-of.ts";
@@ -122,7 +123,7 @@ function checkIndexes(
   return [...users].flatMap(([index, entries]) => {
     const models = [...new Set(entries.map(({ model }) => model))];
     if (index < OPERATOR_INDEX_MIN || models.length < 2) return [];
-    return [`index ${index} is used twice: by ${models.join(" and ")}.`];
+    return [`index ${index} is used twice: by ${listWords(models, "and")}.`];
   });
 }
 

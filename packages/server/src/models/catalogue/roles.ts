@@ -3,6 +3,7 @@
  * that this installation has enabled. Its meaning changes with the operator's keys and when models end; a published
  * version always names models.
  */
+import { listWords } from "@promptd/contract";
 import type { ModelRecord } from "./catalogue-file.ts";
 
 /** Role names and their models, best first; all models of a role have the same modality. */
@@ -19,7 +20,7 @@ export function checkRoles(roles: Roles, records: readonly ModelRecord[]): strin
       ...(models.length === 0 ? [`roles.${role} has no models.`] : []),
       ...unknown.map((model) => `roles.${role}: there is no model "${model}".`),
       ...(modalities.size > 1
-        ? [`roles.${role}: all models must have the same modality, but these have ${[...modalities].join(" and ")}.`]
+        ? [`roles.${role}: all models must have the same modality, but these have ${listWords(modalities, "and")}.`]
         : []),
     ];
   });

@@ -1,4 +1,4 @@
-import { editDistance } from "@promptd/contract";
+import { editDistance, listWords } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 
 const SUGGESTIONS_MAX = 3;
@@ -18,12 +18,12 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
     .sort((a, b) => a.distance - b.distance)
     .map(({ model }) => model);
   const found = [...new Set([...same.map(({ model }) => model), ...near])].slice(0, SUGGESTIONS_MAX);
-  const question = found.length === 0 ? "" : `Did you mean ${found.join(" or ")}? `;
+  const question = found.length === 0 ? "" : `Did you mean ${listWords(found, "or")}? `;
   const isOff = name.startsWith("sandbox/") && !known.some((model) => model.startsWith("sandbox/"));
   const off = isOff ? "The sandbox is off; set PROMPTD_SANDBOX=on to enable it. " : "";
   const lists =
     '"promptd models" lists the models that run here, and an operator can list all with "promptd admin models list"';
-  return `${off}${question}${lists}; roles are ${Object.keys(roles).join(", ")}.`;
+  return `${off}${question}${lists}; roles are ${listWords(Object.keys(roles), "and")}.`;
 }
 
 /** Authors often leave out the provider. */

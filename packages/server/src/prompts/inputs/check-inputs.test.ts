@@ -89,7 +89,7 @@ describe("messages", () => {
   test("several missing inputs have one issue each, with one common sentence", () => {
     const { issues } = check(textPrompt("{{ a }}{{ b }}{{ input['c d'] }}"));
     expect(issues.map((issue) => issue.path.at(-1))).toEqual(["a", "b", "c d"]);
-    expect(invalid(issues).message).toBe('Text inputs "a", "b" and "c d" are required.');
+    expect(invalid(issues).message).toBe('Text inputs "a", "b", and "c d" are required.');
     expect(invalid(check(textPrompt("{{ topic }}{{ tone }}")).issues).message).toBe(
       'Text inputs "topic" and "tone" are required.',
     );

@@ -1,4 +1,4 @@
-import { describeUnknownNames, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
+import { describeUnknownNames, listWords, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 import { valueProblem } from "../text-input-rules.ts";
 import type { InputField, LiveVersion } from "../prompt-definition.ts";
@@ -78,7 +78,7 @@ function missingIssues(keys: readonly string[], why: readonly string[]): Issue[]
   const sentence =
     names.length < 2
       ? `Text input ${names.join("")} is required.`
-      : `Text inputs ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are required.`;
+      : `Text inputs ${listWords(names, "and")} are required.`;
   const message = [sentence, ...why].join(" ");
   return keys.map((key) => ({ path: textPath(key), code: "required", message }));
 }
