@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { OutputItem, Run, RunListRow } from "@promptd/contract";
 import { printable, printableLine } from "./printable.ts";
 
@@ -51,8 +52,7 @@ function nameOfBatch({ batch }: RunListRow): string {
 }
 
 export function formatCredits(credits: number): string {
-  if (credits === 0) return "free";
-  return credits === 1 ? "1 credit" : `${credits} credits`;
+  return credits === 0 ? "free" : countOf(credits, "credit");
 }
 
 /** What a run of a prompt costs, before anyone has run it. */

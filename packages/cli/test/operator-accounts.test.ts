@@ -268,7 +268,7 @@ describe("promptd admin credits grant", () => {
     const argv = ["admin", "credits", "grant", "--user", user, "--idempotency-key", "invoice-8", "--json"];
     const { code, stdout, stderr } = await run([...argv, ...flags], installation.environment);
     const used =
-      expires === undefined ? "40 credits that never expire" : "9 credits that expire on 2999-01-31 at 18:00 UTC";
+      expires === undefined ? "40 credits without an expiry" : "9 credits with the expiry 2999-01-31 at 18:00 UTC";
     const today = new Date().toISOString().slice(0, 10);
     expect({ code, stdout, stderr }).toEqual({
       code: 1,

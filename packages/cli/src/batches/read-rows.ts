@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { readJsonTexts } from "../runs/json-texts.ts";
@@ -34,7 +35,7 @@ function readCsv(name: string, text: string): Row[] {
   refuseSameColumns(name, names);
   return records.map(({ line, cells }) => {
     if (cells.length > names.length) {
-      const counts = `${cells.length} cells, but the first line names ${names.length} columns`;
+      const counts = `${cells.length} cells, but the first line names ${countOf(names.length, "column")}`;
       throw new CommandFailure(`${name}:${line} has ${counts}.`, {
         hint: "Put quotation marks around text that contains a comma.",
       });

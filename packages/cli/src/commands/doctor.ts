@@ -1,6 +1,6 @@
 import { createClient, type Client } from "@promptd/client";
 import { createManageClient } from "@promptd/client/manage";
-import { USER_FLAGS } from "@promptd/contract";
+import { countOf, USER_FLAGS } from "@promptd/contract";
 import { stat } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { explainError } from "../explain-error.ts";
@@ -93,7 +93,7 @@ async function checkKey(io: CommandIo): Promise<string> {
   const profile = await client.me.get({ signal: io.signal });
   const { credits } = await client.me.credits({ signal: io.signal });
   const plan = (profile.userFlags & USER_FLAGS.planActive) === 0 ? "no active plan" : "plan active";
-  return `key of ${profile.username ?? "an account without a name"} (${apiKeyOrigin}), ${plan}, ${credits} credits`;
+  return `key of ${profile.username ?? "an account without a name"} (${apiKeyOrigin}), ${plan}, ${countOf(credits, "credit")}`;
 }
 
 async function checkModels(io: CommandIo): Promise<string> {

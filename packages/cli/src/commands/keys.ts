@@ -1,5 +1,5 @@
 import type { ManageClient } from "@promptd/client/manage";
-import { parsePromptName } from "@promptd/contract";
+import { countOf, parsePromptName } from "@promptd/contract";
 import type { CreatedKey, Key } from "@promptd/contract/manage";
 import type { Command, CommandArgs, CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
@@ -124,6 +124,6 @@ function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
 
 function formatKey(key: Key): string[] {
   const { runs, credits } = key.last30Days;
-  const use = `${runs} runs, ${credits} credits`;
+  const use = `${countOf(runs, "run")}, ${countOf(credits, "credit")}`;
   return [key.keyId, key.display, printableLine(key.name), key.state, key.lastUsedAt?.slice(0, 10) ?? "never", use];
 }

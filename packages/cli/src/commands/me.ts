@@ -1,4 +1,4 @@
-import { USER_FLAGS } from "@promptd/contract";
+import { countOf, USER_FLAGS } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
@@ -54,7 +54,9 @@ token    of ada@example.org; prompts:read, prompts:write`,
       ["server", url],
       [
         "API key",
-        key === null ? "-" : `of ${printableLine(key.username ?? "an account without a name")}, ${key.credits} credits`,
+        key === null
+          ? "-"
+          : `of ${printableLine(key.username ?? "an account without a name")}, ${countOf(key.credits, "credit")}`,
       ],
       [
         "token",

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { SearchRow } from "@promptd/contract";
 import { CommandFailure, type Command } from "../command.ts";
 import { formatCredits, sandboxMark } from "../output.ts";
@@ -24,12 +25,7 @@ Cat poem (text, 2 credits, 340 runs)
 
 function formatRow(row: SearchRow): string {
   const { modality, model } = row.configs;
-  const words = [
-    modality,
-    sandboxMark(model),
-    formatCredits(row.estimatedCredits),
-    row.uses === 1 ? "1 run" : `${row.uses} runs`,
-  ];
+  const words = [modality, sandboxMark(model), formatCredits(row.estimatedCredits), countOf(row.uses, "run")];
   const facts = words.filter((word) => word !== null).join(", ");
   const description = printableLine(row.description);
   return [

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import { ACCOUNT_GROUPS } from "./checks/account-checks.ts";
 import { GENERAL_GROUPS } from "./checks/general-checks.ts";
 import { LIST_GROUPS } from "./checks/list-checks.ts";
@@ -137,12 +138,10 @@ async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo
   const known = credits === 0 ? "free" : `about ${formatCredits(credits ?? 0)}`;
   const price = credits === null ? "at a price that the server does not state" : known;
   const atMost = args.list("only").length > 0 ? "at most " : "";
-  io.note(
-    `This creates ${atMost}${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
-  );
+  io.note(`This creates ${atMost}${countOf(runs, "run")} of the prompt "${printableLine(prompt.title)}", ${price}.`);
   const most = readNumber(args, "credits", CREDITS_DEFAULT);
   if ((prompt.estimatedCredits ?? 0) * runs <= most) return prompt;
-  throw new CommandFailure(`That is more than ${most} credits.`, {
+  throw new CommandFailure(`That is more than ${countOf(most, "credit")}.`, {
     hint: "Raise --credits, or name a cheaper --prompt.",
   });
 }

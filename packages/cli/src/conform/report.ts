@@ -1,4 +1,5 @@
 /** Formats the outcomes of checks for a person. */
+import { countOf } from "@promptd/contract";
 import { printable, printableLine } from "../printable.ts";
 import { shade, type Terminal } from "../terminal/terminal.ts";
 import type { Exchange, Outcome } from "./check.ts";
@@ -46,5 +47,5 @@ export function countResults(outcomes: readonly Outcome[]): Record<Outcome["resu
 
 export function describeCounts(outcomes: readonly Outcome[]): string {
   const { passed, failed, skipped } = countResults(outcomes);
-  return `${outcomes.length} ${outcomes.length === 1 ? "check" : "checks"}: ${passed} passed, ${failed} failed, ${skipped} skipped.`;
+  return `${countOf(outcomes.length, "check")}: ${passed} passed, ${failed} failed, ${skipped} skipped.`;
 }

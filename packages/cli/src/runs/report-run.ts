@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { Run } from "@promptd/contract";
 import type { CommandIo } from "../command.ts";
 import { formatRun } from "../output.ts";
@@ -29,7 +30,7 @@ export async function reportRun(run: Run, { folder, unseen = run }: ReportOption
 }
 
 function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
-  const text = printable(`${runId}  ${runStatus}  ${tokens} ${tokens === 1 ? "credit" : "credits"}`);
+  const text = printable(`${runId}  ${runStatus}  ${countOf(tokens, "credit")}`);
   io.writeError(`${shade(io.terminal, "dim", text)}\n`);
 }
 

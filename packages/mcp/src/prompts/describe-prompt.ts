@@ -1,5 +1,5 @@
 /** Describes prompts for models and people: what they make, their inputs, and their price. */
-import { orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
+import { countOf, orderedInputs, type PromptConfig, type TextInputField } from "@promptd/contract";
 import type { ShownPrompt } from "./find-prompts.ts";
 
 /** Replaces line breaks: authors' texts appear in these lines and must not start new ones. */
@@ -9,7 +9,7 @@ export function oneLine(text: string): string {
 
 export function describePrice({ estimatedCredits, creditsRequired }: PromptConfig): string {
   if (creditsRequired === 0) return "free";
-  const usual = estimatedCredits === 1 ? "1 credit" : `${estimatedCredits} credits`;
+  const usual = countOf(estimatedCredits, "credit");
   return creditsRequired === estimatedCredits ? usual : `about ${usual}; ${creditsRequired} must be available`;
 }
 
@@ -51,7 +51,7 @@ export function describeField(key: string, field: TextInputField): string {
     field.description === "" ? null : oneLine(field.description),
     options === null ? null : `one of: ${options.map(oneLine).join(", ")}`,
     multiple === null ? null : `${multiple.min} to ${multiple.max} of them, separated by commas`,
-    maxLength === null ? null : `at most ${maxLength} characters`,
+    maxLength === null ? null : `at most ${countOf(maxLength, "character")}`,
     min === undefined ? null : `at least ${min}`,
     max === undefined ? null : `at most ${max}`,
   ];

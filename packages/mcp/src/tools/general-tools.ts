@@ -1,6 +1,6 @@
 /** The tools that every server has: find a prompt, show it, run it, and read a run. */
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { describeUnknownNames, type SearchRow } from "@promptd/contract";
+import { countOf, describeUnknownNames, type SearchRow } from "@promptd/contract";
 import { z } from "zod";
 import { describePrice, describePrompt, oneLine } from "../prompts/describe-prompt.ts";
 import { findPrompt, type ShownPrompt } from "../prompts/find-prompts.ts";
@@ -140,7 +140,7 @@ function describeRow(row: SearchRow): string {
   const inputs = Object.keys(configs.textInputs).map(oneLine).join(", ");
   const inputsText = inputs === "" ? "" : ` Inputs: ${inputs}.`;
   const images = configs.imageCount === 0 ? "" : ` Images: ${configs.imageCount}.`;
-  const facts = `${configs.output.type}, ${describePrice(configs)}, ${uses} runs`;
+  const facts = `${configs.output.type}, ${describePrice(configs)}, ${countOf(uses, "run")}`;
   return `- ${slug}: ${oneLine(title)} (${facts}). ${oneLine(description)}${inputsText}${images}`;
 }
 

@@ -1,4 +1,5 @@
 /** Describes a run's outputs as the content of a tool result: texts, images, and links to large files. */
+import { countOf } from "@promptd/contract";
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import type { OutputItem, PromptConfig, Run } from "@promptd/contract";
 import type { McpSource } from "../source.ts";
@@ -30,7 +31,7 @@ export async function describeRun(
     spareBytes -= made.bytes;
     blocks.push(...made.blocks);
   }
-  const cost = tokens === 0 ? "free" : tokens === 1 ? "1 credit" : `${tokens} credits`;
+  const cost = tokens === 0 ? "free" : countOf(tokens, "credit");
   blocks.push({ type: "text", text: `Run ${runId}, ${cost}.` });
   const structured = output?.schema === undefined ? undefined : readJson(outputs);
   return { content: blocks, ...(structured === undefined ? {} : { structuredContent: structured }) };

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { PromptdRunError, type InputValue } from "@promptd/client";
 import type { ImageInput, Run, RunEvent } from "@promptd/contract";
@@ -89,7 +90,7 @@ function createProgress(report: CallContext["report"]) {
       if (event.event === "output") say(`output ${event.data.index + 1} is ready`);
       if (event.event !== "text") return;
       characters += event.data.text.length;
-      say(`${characters} characters written`);
+      say(`${countOf(characters, "character")} written`);
     },
     end: () => clearInterval(timer),
   };

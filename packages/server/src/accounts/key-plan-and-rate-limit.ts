@@ -3,6 +3,7 @@
  * the same event loop iteration share a statement (measured 2026-11: 5.7 times the rate of one statement each). Nothing
  * about a key is cached: a revocation applies to every statement that starts after it commits.
  */
+import { countOf } from "@promptd/contract";
 import type { Admission, AdmissionRequest } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -175,7 +176,7 @@ function unauthorized(text: string): Problem {
 /** One second is always enough, because the window is one second long. retry-after-ms has the exact wait. */
 export function overLimit(waitUs: number, options: Pick<AdmissionOptions, "limitPerSecond">): Problem {
   const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
-  const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
+  const requests = countOf(options.limitPerSecond, "request");
   return new Problem("TOO_MANY_REQUESTS_ERROR", `More than ${requests} in one second. Wait 1 second, then retry.`, {
     headers: { "retry-after": "1", "retry-after-ms": String(waitMs) },
   });

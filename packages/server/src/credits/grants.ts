@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, type Problem } from "../platform/problem.ts";
@@ -38,8 +39,10 @@ function pastExpiry(expiresAt: string | null): Problem {
 
 function keyUsed(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): Problem {
   const [date] = at.toISOString().split("T");
-  const until =
-    expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
-  const message = `The idempotency key "${idempotencyKey}" was already used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
+  const expiry =
+    expiresAt === null
+      ? "without an expiry"
+      : `with the expiry ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
+  const message = `The idempotency key "${idempotencyKey}" was already used on ${date} for ${countOf(amount, "credit")} ${expiry}. Nothing was granted; use another key.`;
   return invalid([{ path: ["header", "Idempotency-Key"], code: "conflict", message }]);
 }

@@ -3,6 +3,7 @@
  * in the transaction that causes it. The rules are database functions (`sql/`), because they must hold for every
  * process under one lock. This file calls them.
  */
+import { countOf } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
 import { Problem } from "../platform/problem.ts";
@@ -66,7 +67,7 @@ export async function adjustCredits(db: Database, { accountId, amount, reason }:
       const why =
         outcome === "nothing"
           ? "The balance already matches its journal, so an adjustment of 0 changes nothing."
-          : `An adjustment of ${amount} would leave fewer credits than are held for runs; ${available} credits are available. Nothing was adjusted.`;
+          : `An adjustment of ${amount} would leave fewer credits than are held for runs; ${countOf(available, "credit is", "credits are")} available. Nothing was adjusted.`;
       throw new Problem("VALIDATION_ERROR", why);
     },
     { statementTimeoutMs: 0 }, // it reads the whole journal of the account

@@ -2,6 +2,7 @@
  * What the ledger writes over time: expired grants and authors' earnings. No balance depends on when it is written:
  * reads already count it, and a hold writes it first.
  */
+import { countOf } from "@promptd/contract";
 import type { Database } from "../platform/database/database.ts";
 import { isConnectionLoss } from "../platform/database/errors.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
@@ -75,6 +76,7 @@ async function changeEachAccount({ what, list, change, stop }: Changes): Promise
     after = accounts.at(-1)?.id;
   } while (after !== undefined);
   if (failures.length === 0) return;
-  const accounts = failures.length === 1 ? "1 account" : `${failures.length} accounts`;
-  throw new Error(`The ${what} of ${accounts} could not be written to the journal.`, { cause: failures[0] });
+  throw new Error(`The ${what} of ${countOf(failures.length, "account")} could not be written to the journal.`, {
+    cause: failures[0],
+  });
 }

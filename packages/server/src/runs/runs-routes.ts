@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import { Readable } from "node:stream";
 import type { Answer, Handlers, RequestContext, StreamAnswer } from "../http/endpoint.ts";
@@ -180,7 +181,7 @@ function windowMs(context: RequestContext, options: RunsRoutesOptions): number {
 function stillRunning(runId: string, seconds: number, headers: Readonly<Record<string, string>>): Problem {
   return new Problem(
     "GATEWAY_TIMEOUT_ERROR",
-    `The run is still in progress after ${seconds} ${seconds === 1 ? "second" : "seconds"}. Do not create it again; get its result with GET /v1/runs/${runId}.`,
+    `The run is still in progress after ${countOf(seconds, "second")}. Do not create it again; get its result with GET /v1/runs/${runId}.`,
     { data: { runId }, headers: { ...headers, "retry-after": POLL_AFTER_TIMEOUT_SECONDS } },
   );
 }

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
 import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
@@ -32,6 +33,6 @@ ada@example.org can spend 550 credits.`,
     };
     const { credits, isGranted } = await runAsOperator(io, (operator) => operator.accounts.grantCredits(grant));
     if (!isGranted) io.note("Nothing was granted: this idempotency key was already used for the same grant.");
-    io.result({ credits }, `${grant.user} can spend ${credits} credits.`);
+    io.result({ credits }, `${grant.user} can spend ${countOf(credits, "credit")}.`);
   },
 };

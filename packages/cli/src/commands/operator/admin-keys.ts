@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { ApiKeyReport } from "@promptd/server/operator";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
@@ -60,10 +61,11 @@ export const keyList: Command = {
 };
 
 function lineOf(key: ApiKeyReport): string {
-  const cap = key.monthlyCap === null ? "" : ` of ${key.monthlyCap}`;
-  const prompts = key.promptIds === null ? "" : `, ${key.promptIds.length} allowed prompts`;
+  const { usedThisMonth: paid, monthlyCap: cap } = key;
+  const credits = cap === null ? countOf(paid, "credit") : `${paid} of ${countOf(cap, "credit")}`;
+  const prompts = key.promptIds === null ? "" : `, ${countOf(key.promptIds.length, "allowed prompt")}`;
   const end = key.revokedAt ?? key.expiresAt;
-  const used = `last used ${key.lastUsedAt ?? "never"}, ${key.usedThisMonth}${cap} credits this month`;
+  const used = `last used ${key.lastUsedAt ?? "never"}, ${credits} this month`;
   return `${key.keyId}  ${key.display}  ${key.name}: ${key.state}${end === null ? "" : ` (${end})`}, ${used}${prompts}`;
 }
 

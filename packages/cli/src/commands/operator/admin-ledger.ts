@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
 import { showAccount } from "./admin-account.ts";
 import { readSignedAmount, requireReason, requireText, runAsOperator } from "./run-operator.ts";
@@ -12,22 +13,16 @@ export const ledgerCheck: Command = {
   run: async (_args, io) => {
     const report = await runAsOperator(io, (operator) => operator.accounts.checkLedger());
     const lines = report.mismatches.map((one) => `  ${one.accountId} ${one.fault}: ${one.detail}`);
-    const verdict = lines.length === 0 ? "every balance adds up." : `${count(lines.length, "mismatch", "mismatches")}:`;
+    const verdict =
+      lines.length === 0 ? "every balance adds up." : `${countOf(lines.length, "mismatch", "mismatches")}:`;
     const frozen = report.frozen.map(
       (one) => `  ${one.email ?? "deleted"} (${one.accountId}) since ${one.since}, ${one.reason ?? "reason not known"}`,
     );
     const frozenLines = frozen.length === 0 ? [] : [`${frozen.length} frozen:`, ...frozen];
-    io.result(
-      report,
-      [`${count(report.accounts, "account", "accounts")}, ${verdict}`, ...lines, ...frozenLines].join("\n"),
-    );
+    io.result(report, [`${countOf(report.accounts, "account")}, ${verdict}`, ...lines, ...frozenLines].join("\n"));
     return lines.length === 0 ? 0 : 1;
   },
 };
-
-function count(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`;
-}
 
 export const ledgerAdjust: Command = {
   summary: "Correct an account's credits, with a row in the journal",

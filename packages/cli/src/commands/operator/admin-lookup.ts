@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { CallOfRun, ManagedRunRow, Page } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs } from "../../command.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
@@ -99,9 +100,9 @@ export const usageList: Command = {
     const usage = await runAsOperator(io, (operator) => operator.lookup.usageOfAll(days));
     const lines = usage.rows.map(
       ({ accountEmail, runs, failed, credits, costMicro }) =>
-        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  providers ${(costMicro / 1e6).toFixed(2)} credits  ${accountEmail ?? ""}`,
+        `${countOf(credits, "credit").padStart(16)}  ${countOf(runs, "run")}, ${failed} failed  providers ${(costMicro / 1e6).toFixed(2)} credits  ${accountEmail ?? ""}`,
     );
-    io.result(usage, lines.length === 0 ? `No usage in the last ${days} days.` : lines.join("\n"));
+    io.result(usage, lines.length === 0 ? `No usage in the last ${countOf(days, "day")}.` : lines.join("\n"));
   },
 };
 
@@ -120,9 +121,9 @@ export const usageShow: Command = {
     const usage = await runAsOperator(io, (operator) => operator.lookup.usage(user, days));
     const lines = usage.rows.map(
       ({ promptSlug, model, runs, failed, credits }) =>
-        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  ${promptSlug ?? "deleted prompt"}  ${model ?? ""}`,
+        `${countOf(credits, "credit").padStart(16)}  ${countOf(runs, "run")}, ${failed} failed  ${promptSlug ?? "deleted prompt"}  ${model ?? ""}`,
     );
-    io.result(usage, lines.length === 0 ? `No usage in the last ${days} days.` : lines.join("\n"));
+    io.result(usage, lines.length === 0 ? `No usage in the last ${countOf(days, "day")}.` : lines.join("\n"));
   },
 };
 

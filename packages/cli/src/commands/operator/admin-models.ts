@@ -1,4 +1,4 @@
-import { suggestName } from "@promptd/contract";
+import { countOf, suggestName } from "@promptd/contract";
 import type { ModelLine } from "@promptd/server/operator";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -142,8 +142,4 @@ function endOf({ status, retiresAt, successor }: ModelLine): string | null {
 
 function describeRunsAtOnce({ max, follows }: { readonly max: number; readonly follows: boolean }): string {
   return follows ? `2-${max}, by its pace` : String(max);
-}
-
-function countOf(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

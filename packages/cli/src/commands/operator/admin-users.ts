@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
 import { readAmount, readPlan, readText, requireText, runAsOperator } from "./run-operator.ts";
 
@@ -30,7 +31,7 @@ Created ada@example.org with plan pro and 500 credits.
     const created = await runAsOperator(io, (operator) => operator.accounts.create(user));
     io.result(
       created,
-      `Created ${created.email} with plan ${created.plan} and ${created.credits} credits.\n${created.userId}`,
+      `Created ${created.email} with plan ${created.plan} and ${countOf(created.credits, "credit")}.\n${created.userId}`,
     );
   },
 };

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import { Skipped, type Group } from "../check.ts";
 import { expectData, expectRows, expectThat, type Json } from "../expect.ts";
 import type { ConformContext } from "../context.ts";
@@ -66,12 +67,12 @@ const rows: Group<ConformContext> = {
       },
     },
     ...[1, 50].map((limit): ConformCheck => ({
-      name: `limit=${limit} returns at most ${limit} rows`,
+      name: `limit=${limit} returns at most ${countOf(limit, "row")}`,
       section: "Limits, limit parameter",
       run: async (context) => {
         await readRuns(context);
         const exchange = await context.send(`/v1/runs?limit=${limit}`);
-        expectThat(expectRows(exchange).length <= limit, `at most ${limit} rows`, exchange);
+        expectThat(expectRows(exchange).length <= limit, `at most ${countOf(limit, "row")}`, exchange);
       },
     })),
     ...refusalChecks(

@@ -18,7 +18,7 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
     <figure className="grid grid-cols-[minmax(0,1fr)] gap-4">
       <div
         role="img"
-        aria-label={`${formatWhole(total)} credits in ${days.length} days, at most ${formatWhole(Math.max(...sums))} on one`}
+        aria-label={`${countCredits(total)} in ${days.length} days, at most ${formatWhole(Math.max(...sums))} on one`}
         className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2"
       >
         <div className="grid h-48 grid-rows-[repeat(4,1fr)_0] text-right text-11 text-dim tabular-nums">

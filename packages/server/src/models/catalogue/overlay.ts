@@ -121,7 +121,7 @@ function checkIndexes(
 ): string[] {
   const users = Map.groupBy(own, ({ index = 0 }) => index);
   return [...users].flatMap(([index, entries]) => {
-    const models = [...new Set(entries.map(({ model }) => model))];
+    const models = [...new Set(entries.flatMap(({ model }) => model ?? []))];
     if (index < OPERATOR_INDEX_MIN || models.length < 2) return [];
     return [`index ${index} is used twice: by ${listWords(models, "and")}.`];
   });

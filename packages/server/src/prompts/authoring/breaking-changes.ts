@@ -1,4 +1,5 @@
 /** Finds what callers of one version send that another version would reject or ignore. */
+import { countOf } from "@promptd/contract";
 import type { BreakingChange } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
@@ -65,7 +66,7 @@ function narrower(before: InputField, after: InputField): string[] {
     typeof old === "number" ? `; the limit was ${old}.` : "; there was no limit.";
   const texts: string[] = [];
   if (most(before.maxLength, after.maxLength)) {
-    texts.push(`accepts at most ${after.maxLength} characters${was(before.maxLength)}`);
+    texts.push(`accepts at most ${countOf(after.maxLength, "character")}${was(before.maxLength)}`);
   }
   if (least(before.min, after.min)) texts.push(`must be at least ${after.min}${was(before.min)}`);
   if (most(before.max, after.max)) texts.push(`must be at most ${after.max}${was(before.max)}`);
@@ -83,7 +84,9 @@ const ONE = { min: 1, max: 1 };
 
 function imagesNow(before: PromptContent, after: PromptContent): BreakingChange[] {
   const [old, now] = [before.definition.images.length, after.definition.images.length];
-  return old === now ? [] : [{ kind: "images", name: "", message: `A run now needs ${now} images; it needed ${old}.` }];
+  return old === now
+    ? []
+    : [{ kind: "images", name: "", message: `A run now needs ${countOf(now, "image")}; it needed ${old}.` }];
 }
 
 function optionsNow(before: PromptContent, after: PromptContent, catalogue: Catalogue): BreakingChange[] {

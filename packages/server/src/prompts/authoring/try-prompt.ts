@@ -1,4 +1,5 @@
 /** Tries a prompt, published or not: runs its steps in order and compares the last output. */
+import { countOf } from "@promptd/contract";
 import type { LoadedImage } from "../../files/index.ts";
 import type { Catalogue, DirectAnswer, DirectRequest } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -47,7 +48,10 @@ async function runSteps(source: PromptSource, test: PromptTest, ports: TrialPort
   if (issue !== undefined) return { kind: "failed", message: issue.message };
   const slots = version.definition.images.length;
   if (test.images.length !== slots)
-    return { kind: "failed", message: `The prompt expects ${slots} images; the test has ${test.images.length}.` };
+    return {
+      kind: "failed",
+      message: `The prompt expects ${countOf(slots, "image")}; the test has ${test.images.length}.`,
+    };
   const texts: Record<string, string> = {};
   let answer: DirectAnswer = { kind: "failed", message: "The prompt has no steps." };
   for (const [index, step] of version.definition.steps.entries()) {

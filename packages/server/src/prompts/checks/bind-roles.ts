@@ -1,4 +1,5 @@
 /** Roles in a prompt: the model that each role means now, and which of the author's choices that model accepts. */
+import { countOf } from "@promptd/contract";
 import { meetsNeeds, priceEstimate, type Catalogue, type CatalogueEntry, type RoleNeeds } from "../../models/index.ts";
 import { planTypicalSteps } from "../inputs/step-plans.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
@@ -117,7 +118,7 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
     });
     const price = estimate(definition);
     const range = prices.every((other) => other === price) ? "" : `, or about ${rangeOf(prices)} if the model changes`;
-    return `${role} currently uses ${model}: about ${creditsOf(price)} per run${range}.`;
+    return `${role} currently uses ${model}: about ${countOf(price, "credit")} per run${range}.`;
   });
 }
 
@@ -133,11 +134,7 @@ function withModel(
   return { ...definition, steps };
 }
 
-function creditsOf(credits: number): string {
-  return credits === 1 ? "1 credit" : `${credits} credits`;
-}
-
 function rangeOf(prices: readonly number[]): string {
   const [least, most] = [Math.min(...prices), Math.max(...prices)];
-  return least === most ? creditsOf(most) : `${least} to ${creditsOf(most)}`;
+  return least === most ? countOf(most, "credit") : `${least} to ${countOf(most, "credit")}`;
 }

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import {
   availability,
   isSimulated,
@@ -192,7 +193,7 @@ function maskProblem(masks: number, pictures: number, { model, inputs }: Catalog
 }
 
 function acceptsImages(max: number): string {
-  return max === 0 ? "does not accept images" : `accepts at most ${max} images`;
+  return max === 0 ? "does not accept images" : `accepts at most ${countOf(max, "image")}`;
 }
 
 function checkStepImages(

@@ -1,3 +1,4 @@
+import { countOf } from "@promptd/contract";
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import { Problem } from "../../platform/problem.ts";
 import { priceCeiling, schemaFault, type Catalogue } from "../../models/index.ts";
@@ -131,7 +132,7 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
       faults.addField(
         sample.lineOf("images"),
         `${field}.images`,
-        `has ${sample.images.length} images; the prompt expects ${raw.images.length}`,
+        `has ${countOf(sample.images.length, "image")}; the prompt expects ${raw.images.length}`,
       );
   }
 }

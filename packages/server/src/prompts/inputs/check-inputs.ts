@@ -1,4 +1,4 @@
-import { describeUnknownNames, listWords, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
+import { countOf, describeUnknownNames, listWords, quoteText, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 import { valueProblem } from "../text-input-rules.ts";
 import type { InputField, LiveVersion } from "../prompt-definition.ts";
@@ -93,8 +93,7 @@ function valueIssue(field: InputField, value: string): Issue | null {
 
 function checkImageCount(expected: number, given: number, issues: Issue[]): void {
   if (given === expected) return;
-  const images = `${expected} ${expected === 1 ? "image" : "images"}`;
-  const message = `This prompt expects ${images}, but ${given} ${given === 1 ? "was" : "were"} given.`;
+  const message = `This prompt expects ${countOf(expected, "image")}, but ${given} ${given === 1 ? "was" : "were"} given.`;
   issues.push({ path: ["body", "inputs", "imageInputs"], code: "image_count", message });
 }
 

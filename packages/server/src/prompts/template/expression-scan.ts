@@ -1,4 +1,4 @@
-import { suggestName } from "@promptd/contract";
+import { countOf, suggestName } from "@promptd/contract";
 import { TypeGuards, type PropertyAccessToken, type Token, type Tokenizer, type ValueToken } from "liquidjs";
 import type { FaultCode } from "../prompt-fault.ts";
 import { hintFor } from "./syntax-hints.ts";
@@ -140,9 +140,9 @@ function scanFilter(filter: ReturnType<Tokenizer["readFilters"]>[number], facts:
   } else {
     const given = filter.args.filter((arg) => !Array.isArray(arg)).length;
     const [min, max] = arity;
-    const expected = min === max ? String(min) : `${min} to ${max}`;
+    const expected = min === max ? countOf(min, "argument") : `${min} to ${max} arguments`;
     if (given < min || given > max)
-      addSyntax(facts, filter.begin, `The filter "${filter.name}" takes ${expected} arguments, got ${given}.`);
+      addSyntax(facts, filter.begin, `The filter "${filter.name}" accepts ${expected}, got ${given}.`);
   }
   for (const arg of filter.args) {
     if (!Array.isArray(arg)) scanValue(arg, facts);

@@ -39,10 +39,10 @@ describe("each filter accepts its declared number of arguments, also in a branch
       const call = count === 0 ? filter : `${filter}: ${Array.from({ length: count }, () => "1").join(", ")}`;
       return scanTemplate(`{% if a == 'x' %}{{ a | ${call} }}{% endif %}`).faults.map(({ message }) => message);
     };
-    const expected = min === max ? String(min) : `${min} to ${max}`;
+    const expected = `${min === max ? min : `${min} to ${max}`} argument${max === 1 && min === 1 ? "" : "s"}`;
     for (const given of [0, 1, 2, 3]) {
       const isFit = given >= min && given <= max;
-      const refusal = `The filter "${filter}" takes ${expected} arguments, got ${given}.`;
+      const refusal = `The filter "${filter}" accepts ${expected}, got ${given}.`;
       expect(messages(given)).toEqual(isFit ? [] : [refusal]);
     }
   });

@@ -3,6 +3,7 @@
  * Idempotency-Key together. Images of a run that was not created are discarded after the response: requests that cost
  * nothing must not fill the disk.
  */
+import { countOf } from "@promptd/contract";
 import type { CreateRunBody } from "@promptd/contract";
 import { keyExpired, keyRevoked } from "../../accounts/index.ts";
 import { availableCredits, isFrozen } from "../../credits/index.ts";
@@ -318,7 +319,7 @@ function capReached(
   const [day] = opensAt.toISOString().split("T");
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, but this API key may spend only ${left} more this month. Its monthly cap resets on ${day} (UTC).`,
+    `This run needs ${countOf(required ?? 0, "credit")}, but this API key may spend only ${left} more this month. Its monthly cap resets on ${day} (UTC).`,
     { data: { reason: "KEY_CAP_REACHED", required, left, opensAt: opensAt.toISOString() } },
   );
 }
@@ -333,11 +334,11 @@ function accountFrozen(): Problem {
 
 function tooFewCredits({ hold: required, estimate }: Pick<Quote, "hold" | "estimate">, available: number): Problem {
   const estimated = estimate();
-  const needs = `This run needs ${required} ${required === 1 ? "credit" : "credits"}`;
+  const needs = `This run needs ${countOf(required ?? 0, "credit")}`;
   const usual = estimated === required ? "" : ` It usually costs ${estimated}; unused credits are returned.`;
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `${needs}, but only ${available} ${available === 1 ? "is" : "are"} available.${usual} Ask an operator of this server for more credits.`,
+    `${needs}, but only ${countOf(available, "is", "are")} available.${usual} Ask an operator of this server for more credits.`,
     { data: { reason: "INSUFFICIENT_CREDITS", required, available, estimated } },
   );
 }
