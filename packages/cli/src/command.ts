@@ -9,7 +9,7 @@ export interface CommandOption {
   readonly multiple?: boolean;
   /** What the help shows as the value, such as `N` or `KEY=VALUE`; `VALUE` when absent. */
   readonly value?: string;
-  /** The command fails when it is missing. */
+  /** The command is refused when it is missing or blank (`string` only). */
   readonly isRequired?: boolean;
   readonly summary: string;
 }
@@ -19,6 +19,8 @@ export interface CommandArgs {
   readonly positionals: readonly string[];
   /** The value of a `string` option; undefined when it was not given. */
   text(name: string): string | undefined;
+  /** The value of an option that `isRequired`, without spaces around it. */
+  required(name: string): string;
   /** All values of a `multiple` option, in order; empty when it was not given. */
   list(name: string): readonly string[];
   /** Whether a `boolean` option was given. `--no-x` is an option of its own, named `no-x`. */

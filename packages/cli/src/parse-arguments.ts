@@ -40,7 +40,10 @@ export function parseArguments(name: string, command: Command, argv: readonly st
     if (token.kind === "option") checkFlag(name, options, token, seen);
   }
   const help = values["help"] === true;
-  if (!help) checkPositionals(name, command, positionals, values);
+  if (!help) {
+    checkPositionals(name, command, positionals, values);
+    checkRequired(name, command, values);
+  }
   return { args: argsOf(values, positionals), json: values["json"] === true, help };
 }
 
@@ -92,10 +95,17 @@ function checkPositionals(name: string, command: Command, positionals: readonly 
   }
   if (positionals.length > max) {
     const surplus = positionals.slice(max);
-    const missing = requiredOf(command).filter(([key]) => values[key] === undefined);
-    const meant = suggestFlags(surplus, missing);
+    const meant = suggestFlags(surplus, missingOf(command, values));
     throw new CommandFailure(`"promptd ${name}" does not accept "${surplus.join(" ")}"${meant}`, { hint });
   }
+}
+
+function checkRequired(name: string, command: Command, values: Values): void {
+  const missing = missingOf(command, values);
+  if (missing.length === 0) return;
+  throw new CommandFailure(`"promptd ${name}" needs ${listFlags(missing)}.`, {
+    hint: `Usage: ${usageOf(name, command)}`,
+  });
 }
 
 /** An extra word is most likely the value of a required flag that was left out. */
@@ -106,13 +116,21 @@ function suggestFlags(surplus: readonly string[], missing: readonly NamedOption[
     const [word = ""] = surplus;
     return ` without a flag. Did you mean --${first[0]} ${/\s/.test(word) ? JSON.stringify(word) : word}?`;
   }
-  return ` without a flag. It needs ${listWords(
-    missing.map(([key]) => `--${key}`),
-    "and",
-  )}.`;
+  return ` without a flag. It needs ${listFlags(missing)}.`;
 }
 
 type NamedOption = readonly [string, CommandOption];
+
+function listFlags(options: readonly NamedOption[]): string {
+  return listWords(
+    options.map(([key]) => `--${key}`),
+    "and",
+  );
+}
+
+function missingOf(command: Command, values: Values): readonly NamedOption[] {
+  return requiredOf(command).filter(([key]) => textOf(values, key).trim() === "");
+}
 
 function requiredOf({ options }: Command): readonly NamedOption[] {
   return Object.entries(options).filter(([, option]) => option.isRequired === true);
@@ -129,6 +147,11 @@ export function flagOf(key: string, { type, value }: CommandOption): string {
   return `--${key}${type === "string" ? ` ${value ?? "VALUE"}` : ""}`;
 }
 
+function textOf(values: Values, name: string): string {
+  const value = values[name];
+  return typeof value === "string" ? value : "";
+}
+
 function argsOf(values: Values, positionals: readonly string[]): CommandArgs {
   return {
     positionals,
@@ -140,6 +163,7 @@ function argsOf(values: Values, positionals: readonly string[]): CommandArgs {
       const value = values[name];
       return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
     },
+    required: (name) => textOf(values, name).trim(),
     flag: (name) => values[name] === true,
   };
 }

@@ -281,7 +281,14 @@ describe("promptd admin credits grant", () => {
 
 const NO_USER = (name: string) =>
   `No account has the email address or id "${name}". List all accounts with "promptd admin account list", or create one with "promptd admin user create --email <E>".\n`;
-const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
+const PLAN_NEEDS = (flags: string) =>
+  `"promptd admin plan set" needs ${flags}.\nUsage: promptd admin plan set --user EMAIL|USERID --plan pro|none\n`;
+const GRANT_NEEDS = (flags: string) =>
+  `"promptd admin credits grant" needs ${flags}.\nUsage: promptd admin credits grant --user EMAIL|USERID --amount N\n`;
+const FREEZE_NEEDS = (name: string) =>
+  `"promptd admin account ${name}" needs --reason.\nUsage: promptd admin account ${name} <EMAIL|USERID> --reason R\n`;
+const ADJUST_NEEDS = (flags: string) =>
+  `"promptd admin ledger adjust" needs ${flags}.\nUsage: promptd admin ledger adjust --user EMAIL|USERID --amount N --reason R\n`;
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const NO_ID = (got: string) =>
   `promptId must be a UUID, got "${got}". To find the id of a slug, use "promptd admin prompt show".\n`;
@@ -291,7 +298,8 @@ const TIME_FAULT = (flag: string, got: string) =>
 /** What was typed, and the complete stderr. */
 const NAME_KEY = 'Name it by its id or display form, which "promptd admin key list" shows, or pass the whole key.\n';
 const REFUSALS: readonly (readonly [string, string])[] = [
-  ["user create", "--email is required.\nExample: --email ada@example.org\n"],
+  ["user create", '"promptd admin user create" needs --email.\nUsage: promptd admin user create --email E\n'],
+  ["user create --email=", '"promptd admin user create" needs --email.\nUsage: promptd admin user create --email E\n'],
   ["user create --email nobody", '"nobody" is not a valid email address. Expected one such as ada@example.org.\n'],
   ["user create --email a@b.c --plan gold", '--plan must be pro or none, got "gold".\n'],
   ["user create --email a@b.c --credits -3", '--credits must be a whole number from 0 to 1000000000000, got "-3".\n'],
@@ -311,7 +319,7 @@ const REFUSALS: readonly (readonly [string, string])[] = [
     '"promptd admin credits grant" does not accept "a@b.c 5" without a flag. It needs --user and --amount.\n' +
       "Usage: promptd admin credits grant --user EMAIL|USERID --amount N\n",
   ],
-  ["key create", USER_REQUIRED],
+  ["key create", '"promptd admin key create" needs --user.\nUsage: promptd admin key create --user EMAIL|USERID\n'],
   ["key create --user ghost@example.org", NO_USER("ghost@example.org")],
   [`key create --user ${NOBODY_ID}`, NO_USER(NOBODY_ID)],
   [
@@ -332,19 +340,23 @@ const REFUSALS: readonly (readonly [string, string])[] = [
     "The expiry 2001-01-01T00:00:00.000Z is in the past, so no key was created. Choose a later time, or leave the expiry out for a key that never expires.\n",
   ],
   [`prompt share ${NOBODY_ID} --percent 5`, `No prompt has the id "${NOBODY_ID}".\n`],
-  [`prompt share ${NOBODY_ID}`, "--percent is required.\nExample: --percent 70\n"],
+  [
+    `prompt share ${NOBODY_ID}`,
+    '"promptd admin prompt share" needs --percent.\nUsage: promptd admin prompt share <promptId> --percent N\n',
+  ],
   [
     `prompt share ${NOBODY_ID} --percent 101`,
     '--percent must be a whole number from 0 to 100, or default, got "101".\n',
   ],
-  ["plan set --plan pro", USER_REQUIRED],
+  ["plan set --plan pro", PLAN_NEEDS("--user")],
+  ["plan set", PLAN_NEEDS("--user and --plan")],
   ["plan set --user ghost@example.org --plan pro", NO_USER("ghost@example.org")],
-  ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],
+  ["plan set --user ghost@example.org", PLAN_NEEDS("--plan")],
   ["plan set --user a@b.c --plan pro --until tomorrow", TIME_FAULT("--until", "tomorrow")],
   ["plan set --user a@b.c --plan pro --until 2027-02-29", TIME_FAULT("--until", "2027-02-29")],
   ["plan set --user a@b.c --plan none --until 2027-02-28", "--until requires --plan pro.\n"],
-  ["credits grant --amount 5", USER_REQUIRED],
-  ["credits grant --user a@b.c", "--amount is required.\nExample: --amount 100\n"],
+  ["credits grant --amount 5", GRANT_NEEDS("--user")],
+  ["credits grant --user a@b.c", GRANT_NEEDS("--amount")],
   ["credits grant --user ghost@example.org --amount 5", NO_USER("ghost@example.org")],
   ["credits grant --user a@b.c --amount 0", AMOUNT("0")],
   ["credits grant --user a@b.c --amount -1", AMOUNT("-1")],
@@ -357,11 +369,12 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["account show ghost@example.org", NO_USER("ghost@example.org")],
   ["account freeze ghost@example.org --reason r", NO_USER("ghost@example.org")],
   ["account unfreeze ghost@example.org --reason r", NO_USER("ghost@example.org")],
-  ["account freeze a@b.c", '--reason is required.\nExample: --reason "refund in dispute"\n'],
-  ["account unfreeze a@b.c", '--reason is required.\nExample: --reason "balance adjusted"\n'],
-  ["ledger adjust --amount 5 --reason r", USER_REQUIRED],
-  ["ledger adjust --user a@b.c --reason r", "--amount is required.\nExample: --amount -100\n"],
-  ["ledger adjust --user a@b.c --amount 5", '--reason is required.\nExample: --reason "double charge"\n'],
+  ["account freeze a@b.c", FREEZE_NEEDS("freeze")],
+  ["account unfreeze a@b.c", FREEZE_NEEDS("unfreeze")],
+  ["ledger adjust --amount 5 --reason r", ADJUST_NEEDS("--user")],
+  ["ledger adjust", ADJUST_NEEDS("--user, --amount, and --reason")],
+  ["ledger adjust --user a@b.c --reason r", ADJUST_NEEDS("--amount")],
+  ["ledger adjust --user a@b.c --amount 5", ADJUST_NEEDS("--reason")],
   ["ledger adjust --user ghost@example.org --amount 5 --reason r", NO_USER("ghost@example.org")],
   [
     "ledger adjust --user a@b.c --amount -1.5 --reason r",

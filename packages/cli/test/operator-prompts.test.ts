@@ -236,7 +236,10 @@ describe("promptd admin prompt publish", () => {
       ["publish"],
       '"promptd admin prompt publish" needs FILE….\nUsage: promptd admin prompt publish FILE… --author EMAIL|USERID\n',
     ],
-    [["publish", "x.prompt.md"], "--author is required.\nExample: --author ada@example.org\n"],
+    [
+      ["publish", "x.prompt.md"],
+      '"promptd admin prompt publish" needs --author.\nUsage: promptd admin prompt publish FILE… --author EMAIL|USERID\n',
+    ],
     [
       ["unpublish"],
       '"promptd admin prompt unpublish" needs <promptId>.\nUsage: promptd admin prompt unpublish <promptId>\n',

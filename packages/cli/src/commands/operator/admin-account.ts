@@ -1,6 +1,6 @@
 import type { AccountReport } from "@promptd/server/operator";
 import type { Command, CommandIo } from "../../command.ts";
-import { requireReason, runAsOperator } from "./run-operator.ts";
+import { readText, runAsOperator } from "./run-operator.ts";
 
 const POSITIONALS = { min: 1, max: 1 };
 const USAGE = "<EMAIL|USERID>";
@@ -37,7 +37,7 @@ Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
-    const reason = requireReason(args.text("reason"), "refund in dispute");
+    const reason = readText(args.required("reason"), "--reason");
     const { isChanged, account } = await runAsOperator(io, (operator) => operator.accounts.freeze(user, reason));
     if (!isChanged) io.note("The account was already frozen. It keeps its first reason.");
     showAccount(io, account);
@@ -62,7 +62,7 @@ Frozen: no`,
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
-    const reason = requireReason(args.text("reason"), "balance adjusted");
+    const reason = readText(args.required("reason"), "--reason");
     const { isChanged, account } = await runAsOperator(io, (operator) =>
       operator.accounts.unfreeze(user, reason, args.flag("accept-journal")),
     );

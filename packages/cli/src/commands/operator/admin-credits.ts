@@ -1,7 +1,7 @@
 import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
-import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
+import { readAmount, readText, runAsOperator } from "./run-operator.ts";
 
 export const creditsGrant: Command = {
   summary: "Grant credits to an account",
@@ -25,8 +25,8 @@ ada@example.org can spend 550 credits.`,
   },
   run: async (args, io) => {
     const grant = {
-      user: requireText(args.text("user"), "--user", "ada@example.org"),
-      amount: readAmount(requireText(args.text("amount"), "--amount", "100"), "--amount", 1),
+      user: args.required("user"),
+      amount: readAmount(args.required("amount"), "--amount", 1),
       reason: readText(args.text("reason"), "--reason"),
       expiresAtMs: readTime(args.text("expires"), "--expires"),
       idempotencyKey: readText(args.text("idempotency-key"), "--idempotency-key"),

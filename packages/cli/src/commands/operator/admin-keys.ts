@@ -2,7 +2,7 @@ import { countOf } from "@promptd/contract";
 import type { ApiKeyReport } from "@promptd/server/operator";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
-import { readAmount, readText, requireText, runAsOperator } from "./run-operator.ts";
+import { readAmount, readText, runAsOperator } from "./run-operator.ts";
 
 const NAME_HELP =
   "Name a key by its id, by its display form (pd_01234…6789; three dots also work), or by the key itself. - reads it from standard input, which keeps it out of the shell history.";
@@ -35,7 +35,7 @@ pd_0123456789abcdefghijklmnopqrstuvwxyz
   run: async (args, io) => {
     const cap = args.text("cap");
     const key = {
-      user: requireText(args.text("user"), "--user", "ada@example.org"),
+      user: args.required("user"),
       name: readText(args.text("name"), "--name", NAME_LENGTH_MAX) ?? "default",
       expiresAtMs: readTime(args.text("expires"), "--expires"),
       monthlyCap: cap === undefined ? null : readAmount(cap, "--cap", 0),

@@ -1,7 +1,7 @@
 import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
 import { showAccount } from "./admin-account.ts";
-import { readSignedAmount, requireReason, requireText, runAsOperator } from "./run-operator.ts";
+import { readSignedAmount, readText, runAsOperator } from "./run-operator.ts";
 
 export const ledgerCheck: Command = {
   summary:
@@ -46,9 +46,9 @@ Frozen: no`,
     reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded in the journal)" },
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
-    const amount = readSignedAmount(requireText(args.text("amount"), "--amount", "-100"), "--amount");
-    const reason = requireReason(args.text("reason"), "double charge");
+    const user = args.required("user");
+    const amount = readSignedAmount(args.required("amount"), "--amount");
+    const reason = readText(args.required("reason"), "--reason");
     showAccount(io, await runAsOperator(io, (operator) => operator.accounts.adjustCredits(user, amount, reason)));
   },
 };

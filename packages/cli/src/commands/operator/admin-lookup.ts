@@ -1,7 +1,7 @@
 import { countOf } from "@promptd/contract";
 import type { CallOfRun, ManagedRunRow, Page } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs } from "../../command.ts";
-import { requireText, runAsOperator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 
@@ -116,7 +116,7 @@ export const usageShow: Command = {
     days: DAYS,
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const user = args.required("user");
     const days = readDays(args);
     const usage = await runAsOperator(io, (operator) => operator.lookup.usage(user, days));
     const lines = usage.rows.map(

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
-import { requireText, runAsOperator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 const USAGE = "<EMAIL|USERID>";
 const POSITIONALS = { min: 1, max: 1 };
@@ -17,7 +17,7 @@ ada.tar.gz: 2330 bytes`,
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
-    const file = resolve(io.directory, requireText(args.text("out"), "--out", "ada.tar.gz"));
+    const file = resolve(io.directory, args.required("out"));
     const written = await runAsOperator(io, (operator) => operator.offboarding.export(user, file)).catch(
       (cause: unknown) => {
         if (!isOfFile(cause, file)) throw cause;
@@ -61,8 +61,8 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it ha
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
-    const confirm = requireText(args.text("confirm"), "--confirm", "ada@example.org");
-    const prompts = requireText(args.text("prompts"), "--prompts", "keep");
+    const confirm = args.required("confirm");
+    const prompts = args.required("prompts");
     if (prompts !== "remove" && prompts !== "keep") {
       throw new CommandFailure(`--prompts must be remove or keep, got "${prompts}".`);
     }

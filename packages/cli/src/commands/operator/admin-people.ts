@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { requireText, runAsOperator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 export const signInLink: Command = {
   summary: "Print a link that signs a user in once and expires in one hour",
@@ -20,7 +20,7 @@ The link works once, within an hour, and signs in at once.`,
     operator: { type: "boolean", summary: "Make the user an operator of this installation when they sign in" },
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const user = args.required("user");
     const made = await runAsOperator(io, (operator) => operator.people.signInLink(user, args.flag("operator")));
     io.result(made, `${made.link}\n`);
     io.note(

@@ -1,6 +1,6 @@
 import { CommandFailure, type Command } from "../../command.ts";
 import { readTime } from "../../flag-values.ts";
-import { readPlan, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+import { readPlan, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 export const planSet: Command = {
   summary: "Set the plan of an account",
@@ -13,8 +13,8 @@ ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
     until: { type: "string", value: "ISO8601", summary: "When the plan ends (default: never)" },
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
-    const plan = readPlan(requireText(args.text("plan"), "--plan", "pro"));
+    const user = args.required("user");
+    const plan = readPlan(args.required("plan"));
     const untilMs = readTime(args.text("until"), "--until");
     if (plan === "none" && untilMs !== null) throw new CommandFailure("--until requires --plan pro.");
     warnOfPast(io, "--until", untilMs, "The plan has already ended, and the API rejects the account's requests.");

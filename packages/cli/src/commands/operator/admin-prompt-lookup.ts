@@ -1,5 +1,5 @@
 import { CommandFailure, type Command } from "../../command.ts";
-import { requireText, runAsOperator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 export const promptList: Command = {
   summary: "List the newest published prompts, or prompts whose title, slug, or author contains a text",
@@ -63,7 +63,7 @@ The author of tea-note earns 70 percent of what new runs cost.`,
   },
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
-    const percent = readPercent(requireText(args.text("percent"), "--percent", "70"));
+    const percent = readPercent(args.required("percent"));
     const [promptId = ""] = args.positionals;
     const set = await runAsOperator(io, (operator) => operator.prompts.setAuthorShare(promptId, percent));
     const share = percent === null ? "the installation's share" : `${percent} percent`;

@@ -6,7 +6,7 @@ import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { readPromptFile } from "../prompt/author-files.ts";
 import { withPromptId } from "../prompt/prompt-id-line.ts";
-import { requireText, runAsOperator } from "./run-operator.ts";
+import { runAsOperator } from "./run-operator.ts";
 
 export const promptPublish: Command = {
   summary: "Publish prompt files as new prompts or new versions of the author's prompts",
@@ -29,7 +29,7 @@ Published 1.`,
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
-    const author = requireText(args.text("author"), "--author", "ada@example.org");
+    const author = args.required("author");
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const files = read.flatMap((file) => ("why" in file ? [] : [file]));
     const unread = read.flatMap((file) =>

@@ -1,6 +1,6 @@
 import { countOf } from "@promptd/contract";
 import type { Command } from "../../command.ts";
-import { readAmount, readPlan, readText, requireText, runAsOperator } from "./run-operator.ts";
+import { readAmount, readPlan, readText, runAsOperator } from "./run-operator.ts";
 
 export const userCreate: Command = {
   summary: "Create an account",
@@ -22,7 +22,7 @@ Created ada@example.org with plan pro and 500 credits.
   },
   run: async (args, io) => {
     const user = {
-      email: requireText(args.text("email"), "--email", "ada@example.org"),
+      email: args.required("email"),
       username: readText(args.text("username"), "--username"),
       displayName: readText(args.text("display-name"), "--display-name"),
       plan: readPlan(args.text("plan") ?? "pro"),

@@ -19,12 +19,6 @@ export function runAsOperator<Result>(io: CommandIo, work: (operator: Operator) 
   return runOnServer((server) => server.withOperator(io.env, work, io.command));
 }
 
-/** Reads a required flag. */
-export function requireText(value: string | undefined, flag: string, example: string): string {
-  if (value !== undefined && value.trim() !== "") return value.trim();
-  throw new CommandFailure(`${flag} is required.`, { hint: `Example: ${flag} ${example}` });
-}
-
 export function readPlan(value: string): "pro" | "none" {
   if (value === "pro" || value === "none") return value;
   throw new CommandFailure(`--plan must be pro or none, got "${value}".`);
@@ -32,7 +26,9 @@ export function readPlan(value: string): "pro" | "none" {
 
 const TEXT_LENGTH_MAX = 200;
 
-/** Reads an optional flag that must not be empty: an invisible name helps nobody. */
+/** Reads a flag that must not be empty: an invisible name helps nobody. */
+export function readText(value: string, flag: string, max?: number): string;
+export function readText(value: string | undefined, flag: string, max?: number): string | undefined;
 export function readText(value: string | undefined, flag: string, max = TEXT_LENGTH_MAX): string | undefined {
   if (value === undefined) return undefined;
   const text = value.normalize("NFC").trim();
@@ -43,12 +39,6 @@ export function readText(value: string | undefined, flag: string, max = TEXT_LEN
   if (steering !== null) throw new CommandFailure(`${flag} contains ${steering}, which is invisible. Remove it.`);
   if (!isVisible(text)) throw new CommandFailure(`${flag} must contain a visible character.`);
   return text;
-}
-
-/** Reads the reason for an operator's action, which is recorded forever. */
-export function requireReason(value: string | undefined, example: string): string {
-  const reason = readText(value, "--reason");
-  return reason ?? requireText(reason, "--reason", `"${example}"`);
 }
 
 /** More than any account needs, and small enough that sums never lose digits. */

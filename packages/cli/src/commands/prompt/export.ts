@@ -4,7 +4,6 @@ import { CommandFailure, type Command } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
-import { requireText } from "../operator/run-operator.ts";
 import { listAll } from "./own-prompts.ts";
 import { fileOf } from "./prompt-id-line.ts";
 
@@ -25,7 +24,7 @@ Wrote 1.`,
     force: { type: "boolean", summary: "overwrite existing files" },
   },
   run: async (args, io) => {
-    const out = requireText(args.text("out"), "--out", "prompts");
+    const out = args.required("out");
     const written: Written[] = [];
     let left = 0;
     await withManagement(io, async (manage) => {

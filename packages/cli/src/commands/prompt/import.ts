@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
-import { requireText } from "../operator/run-operator.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 
 type Made = CheckedImport & { readonly from: string };
@@ -23,8 +22,8 @@ Created 1.`,
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
-    const from = requireText(args.text("from"), "--from", "openai");
-    const out = requireText(args.text("out"), "--out", "prompts");
+    const from = args.required("from");
+    const out = args.required("out");
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
     const made = await runAsAuthor(io, (authoring, { FOREIGN_FORMATS, explainAuthorFailure }) => {

@@ -30,7 +30,7 @@ Published 1.`,
     runOnServerOrLocally<number | void>(args, io, {
       onServer: (manage) => publishThere(manage, args, io),
       locally: async () => {
-        if (args.text("author") === undefined) throw noTokenFailure("--author is not given");
+        if ((args.text("author") ?? "").trim() === "") throw noTokenFailure("--author is not given");
         if (args.text("note") !== undefined)
           throw new CommandFailure("--note requires a management token: promptd login");
         return publishHere.run(args, io);
