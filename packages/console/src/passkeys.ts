@@ -13,7 +13,7 @@ export async function addPasskey(name: string): Promise<void> {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
     options as unknown as PublicKeyCredentialCreationOptionsJSON,
   );
-  const response = await askBrowser(() => navigator.credentials.create({ publicKey }));
+  const response = await askBrowser(publicKey.rp.id, () => navigator.credentials.create({ publicKey }));
   await manage.send("addPasskey", { body: { name, response } });
 }
 
@@ -23,22 +23,35 @@ export async function signInWithPasskey(): Promise<void> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
     options as unknown as PublicKeyCredentialRequestOptionsJSON,
   );
-  const response = await askBrowser(() => navigator.credentials.get({ publicKey }));
+  const response = await askBrowser(publicKey.rpId, () => navigator.credentials.get({ publicKey }));
   await manage.send("signInWithPasskey", { body: { response } });
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
-  NotAllowedError: "The browser did not return a passkey. The request was canceled or timed out. Try again.",
-  InvalidStateError: "This device already has a passkey for your account.",
-  SecurityError: "Passkeys do not work at this address. They need localhost, or HTTPS with a domain name.",
-};
+const CANCELED = "The browser did not return a passkey. The request was canceled or timed out. Try again.";
 
-/** Opens the browser's dialog. The error's name says whether the person canceled it. */
-async function askBrowser(ask: () => Promise<Credential | null>): Promise<Readonly<Record<string, unknown>>> {
+/** Why there is no passkey, by the name of the browser's error. */
+function sentenceOf({ name }: DOMException, domain: string | undefined): string | undefined {
+  switch (name) {
+    case "NotAllowedError":
+      return CANCELED;
+    case "InvalidStateError":
+      return "This device already has a passkey for your account.";
+    case "SecurityError":
+      return `Passkeys for this server work only at ${domain ?? "another address"}. Open the console there.`;
+    default:
+      return undefined;
+  }
+}
+
+/** Opens the browser's dialog. `domain`: the domain that the server's passkeys belong to. */
+async function askBrowser(
+  domain: string | undefined,
+  ask: () => Promise<Credential | null>,
+): Promise<Readonly<Record<string, unknown>>> {
   const credential = await ask().catch((error: unknown) => {
-    const sentence = error instanceof DOMException ? SENTENCES[error.name] : undefined;
+    const sentence = error instanceof DOMException ? sentenceOf(error, domain) : undefined;
     throw sentence === undefined ? error : new Error(sentence);
   });
-  if (!(credential instanceof PublicKeyCredential)) throw new Error(SENTENCES["NotAllowedError"]);
+  if (!(credential instanceof PublicKeyCredential)) throw new Error(CANCELED);
   return credential.toJSON() as unknown as Readonly<Record<string, unknown>>;
 }

@@ -159,7 +159,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
     await travel(browser, "passkey", async ({ page }) => {
       const tools = await page.context().newCDPSession(page);
       await tools.send("WebAuthn.enable");
-      await tools.send("WebAuthn.addVirtualAuthenticator", {
+      const { authenticatorId } = await tools.send("WebAuthn.addVirtualAuthenticator", {
         options: {
           protocol: "ctap2",
           transport: "internal",
@@ -176,6 +176,18 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       const passkeys = page.getByRole("table", { name: "Passkeys" });
       await passkeys.getByText("never").waitFor();
+      const addAnother = async (message: string) => {
+        await page.getByRole("button", { name: "Add passkey" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+        await page.getByRole("dialog").getByText(message).waitFor();
+        await page.keyboard.press("Escape");
+      };
+      await addAnother("This device already has a passkey for your account.");
+      const verifyPerson = (isUserVerified: boolean) =>
+        tools.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified });
+      await verifyPerson(false);
+      await addAnother("The request was canceled or timed out. Try again.");
+      await verifyPerson(true);
 
       await page.context().clearCookies();
       await page.goto(`${url}/keys`);
@@ -195,10 +207,19 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.context().clearCookies();
       await page.goto(`${url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-      await page.getByRole("alert").waitFor();
+      await page.getByText("This passkey cannot sign you in here.").waitFor();
       expect(new URL(page.url()).pathname).toBe("/sign-in");
     });
     expect((await ada.client.send("listPasskeys")).rows).toEqual([]);
+  });
+
+  test("a page at another address than the server's says where its passkeys work", async () => {
+    await travel(browser, "passkey-elsewhere", async ({ page }) => {
+      await page.goto(`${server.url.replace("127.0.0.1", "promptd.localhost")}/sign-in`);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByText("Passkeys for this server work only at localhost.").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/sign-in");
+    });
   });
 
   test("a person who signs up gets in after confirming the address on the emailed page, not before", async () => {
