@@ -6,8 +6,10 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and text as they arrived. */
+  /** Headers and text, decoded. */
   readonly raw: string;
+  /** The headers as they arrived. */
+  readonly headers: string;
   /** The first link in the mail. */
   readonly link: string;
 }
@@ -43,11 +45,13 @@ export async function startMailServer({ refuse = () => null }: MailServerOptions
       const parts: Buffer[] = [];
       stream.on("data", (part: Buffer) => parts.push(part));
       stream.on("end", () => {
-        const raw = decode(Buffer.concat(parts).toString());
+        const sent = Buffer.concat(parts).toString();
+        const [headers = ""] = sent.split("\r\n\r\n");
+        const raw = decode(sent);
         const from = envelope.mailFrom === false ? "" : envelope.mailFrom.address;
         const to = envelope.rcptTo.map(({ address }) => address);
         const [link = ""] = /https?:\/\/\S+/.exec(raw) ?? [];
-        received.push({ from, to, raw, link });
+        received.push({ from, to, raw, headers, link });
         callback();
         for (const check of waiting) check();
       });

@@ -42,11 +42,11 @@ test("an invitation goes only to its address, and opening it confirms the addres
     body: { email: "Grace@example.org", role: "member" },
   });
   expect(invitation.link).toBeNull();
-  const { from, to, link, raw } = await mail.waitFor("grace@example.org");
+  const { from, to, link, raw, headers } = await mail.waitFor("grace@example.org");
   expect([from, to]).toEqual(["promptd@example.org", ["grace@example.org"]]);
   expect(link).toMatch(new RegExp(`^${server.url}/invitation#`));
   expect(raw).toContain("Subject: Invitation to ");
-  expect(raw).toContain("Auto-Submitted: auto-generated");
+  expect(headers).toMatch(/^Message-ID: <[-0-9a-f]+@example\.org>\r$/m);
   const body = { code: codeIn(link), name: "Grace", password: PASSWORD };
   expect(await clientOf(server, {}).send("acceptInvitation", { body })).toMatchObject({ kind: "signed_in" });
   const rows = await server.app.db.query<{ email: string; email_verified: boolean }>(
@@ -67,6 +67,26 @@ test("a name that contains line breaks adds no lines to a mail", async () => {
   const { raw, to } = await mail.waitFor("lines@example.org");
   expect(to).toEqual(["lines@example.org"]);
   expect(raw).toContain("Ada Bcc: eve@example.org Click here has invited you");
+});
+
+test("a mail has standard headers, each on lines that every server accepts, whatever the subject is", async () => {
+  const send = createSmtp({ url: mail.url, from: "Prömptd <promptd@mail.exämple.org>" });
+  const subject = `Invitation to ${"Zoë 🌈 and ".repeat(20)}\r\nBcc: eve@example.org\r\n\r\nClick here`;
+  await send({ to: "headers@example.org", subject, text: "Hello Zoë", id: "mail-1" });
+  const { headers, to } = await mail.waitFor("headers@example.org");
+  expect(to).toEqual(["headers@example.org"]);
+  expect(headers).toMatch(/^[\x20-\x7e\r\n]+$/);
+  expect(headers.split("\r\n").filter((line) => line.length > 78)).toEqual([]);
+  const field = (name: string) => new RegExp(`^${name}: (.+(\r\n\\s.+)*)$`, "m").exec(headers)?.[1]?.trim();
+  expect(field("Message-ID")).toBe("<mail-1@mail.xn--exmple-cua.org>");
+  expect(field("From")).toMatch(/^=\?UTF-8\?.+ <promptd@mail.xn--exmple-cua.org>$/);
+  expect(Date.parse(field("Date") ?? "")).not.toBeNaN();
+  expect([field("Auto-Submitted"), field("X-Auto-Response-Suppress")]).toEqual(["auto-generated", "All"]);
+  expect([field("To"), field("Bcc"), field("Content-Type")]).toEqual([
+    "headers@example.org",
+    undefined,
+    "text/plain; charset=utf-8",
+  ]);
 });
 
 describe("a forgotten password", () => {
@@ -135,7 +155,7 @@ describe("a mail that is not accepted", () => {
     const address = new URL(mail.url);
     const failed = (user: string) => {
       const send = createSmtp({ url: `smtp://${user}:wrong@${address.host}`, from: "promptd@example.org" });
-      return send({ to: "nobody@example.org", subject: "s", text: "t", messageId: "<1@example.org>" }).then(
+      return send({ to: "nobody@example.org", subject: "s", text: "t", id: "1" }).then(
         () => null,
         (error: unknown) => isRefusedForGood(error),
       );
@@ -148,7 +168,7 @@ describe("a mail that is not accepted", () => {
     const send = (end: string) => {
       // A name that leads to this machine, but is not written like a local address.
       const smtp = createSmtp({ url: `smtp://known:x@0.0.0.0:${port}${end}`, from: "promptd@example.org" });
-      return smtp({ to: "tls@example.org", subject: "s", text: "t", messageId: "<1@example.org>" });
+      return smtp({ to: "tls@example.org", subject: "s", text: "t", id: "1" });
     };
     await expect(send("")).rejects.toThrow("STARTTLS");
     await send("?requireTLS=false");

@@ -104,8 +104,6 @@ function lines(...paragraphs: readonly string[]): string {
 
 /** People choose their own names: names must not add lines, and thus their own sentences, to a mail. */
 function oneLine(name: string): string {
-  return name
-    .replaceAll(/[\p{C}\s]+/gu, " ")
-    .trim()
-    .slice(0, 100);
+  const line = name.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  return Array.from(line).slice(0, 100).join("");
 }

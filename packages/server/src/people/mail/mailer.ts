@@ -72,9 +72,8 @@ export function openMailer(options: MailerOptions): Mailer | null {
 }
 
 async function deliver(mail: DueMail, send: SendMail, { db, log }: MailerOptions): Promise<void> {
-  const messageId = `<${mail.id}@promptd>`;
   try {
-    await send({ to: mail.recipient, subject: mail.subject, text: mail.body, messageId });
+    await send({ to: mail.recipient, subject: mail.subject, text: mail.body, id: mail.id });
   } catch (error) {
     const retrySeconds = isRefusedForGood(error) ? null : (RETRY_SECONDS[mail.attempts - 1] ?? null);
     const fault = reasonOf(error).slice(0, FAULT_LENGTH_MAX);
