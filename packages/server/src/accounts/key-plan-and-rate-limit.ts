@@ -149,13 +149,15 @@ function isSlightlyEarly(row: AdmissionRow | null): row is AdmissionRow {
 
 function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
   if (row === null) return { kind: "refused", problem: unauthorized(TEXTS.invalid), remaining: null };
-  if (row.revoked_at !== null) return { kind: "refused", problem: keyRevoked(row.revoked_at), remaining: null };
-  if (row.expired_at !== null) return { kind: "refused", problem: keyExpired(row.expired_at), remaining: null };
-  const remaining = Math.max(0, options.limitPerSecond - row.used);
-  if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
-  if (options.plans && row.pro_until !== null)
-    return { kind: "refused", problem: planRequired(row.pro_until), remaining };
   const { account_id: accountId, key_id: keyId, username, display_name: displayName } = row;
+  const refuse = (problem: Problem, left: number | null): Admission => {
+    return { kind: "refused", problem, remaining: left, caller: { accountId, keyId } };
+  };
+  if (row.revoked_at !== null) return refuse(keyRevoked(row.revoked_at), null);
+  if (row.expired_at !== null) return refuse(keyExpired(row.expired_at), null);
+  const remaining = Math.max(0, options.limitPerSecond - row.used);
+  if (row.rank > row.admitted) return refuse(overLimit(row.wait_us, options), remaining);
+  if (options.plans && row.pro_until !== null) return refuse(planRequired(row.pro_until), remaining);
   const account = { username, displayName, flags: row.user_flags, isPro: row.pro_until === null };
   return { kind: "admitted", caller: { accountId, keyId, account }, remaining };
 }

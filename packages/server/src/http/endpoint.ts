@@ -79,6 +79,8 @@ export type Admission =
       readonly problem: Problem;
       readonly remaining: number | null;
       readonly rate?: RatePolicy;
+      /** Whose credential it is, for the log; absent: nobody's, or not known. */
+      readonly caller?: Pick<Caller, "accountId" | "keyId">;
       /** True: the request has no credential of this kind, so another kind may admit it. */
       readonly isAbsent?: boolean;
     };

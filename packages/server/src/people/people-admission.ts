@@ -120,7 +120,8 @@ function judge(
 ): Admission {
   const rate = { scope: credential === "token" ? "token" : "person", perSecond: limitPerSecond } as const;
   const remaining = Math.max(0, limitPerSecond - row.used);
-  const refusal = (problem: Problem): Admission => ({ kind: "refused", problem, remaining, rate });
+  const whose = row.account_id === null ? {} : { caller: { accountId: row.account_id, keyId: null } };
+  const refusal = (problem: Problem): Admission => ({ kind: "refused", problem, remaining, rate, ...whose });
   if (row.is_frozen) return refused(TEXTS.frozen);
   if (!row.admitted) return refusal(overLimit(row.wait_us, { limitPerSecond }));
   if (row.account_id === null || row.role === null) {

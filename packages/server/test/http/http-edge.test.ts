@@ -305,6 +305,7 @@ test("each request is one log line with the route's pattern, without its query a
     message: "request",
     fields: {
       accountId: "account-1",
+      keyId: "key-1",
       runId: ID,
       method: "GET",
       route: "/v1/runs/:runId",
@@ -314,4 +315,16 @@ test("each request is one log line with the route's pattern, without its query a
   });
   expect(JSON.stringify(own.log)).not.toContain(secret);
   expect(JSON.stringify(own.log)).not.toContain("Bearer");
+});
+
+test("the log line of a create names its run, also when the caller got a 504", async () => {
+  const createRun = async () => {
+    throw new Problem("GATEWAY_TIMEOUT_ERROR", "Still running.", { data: { runId: ID } });
+  };
+  for (const handlers of [{}, { createRun }]) {
+    const own = await startEdge({ handlers });
+    await (await own.post("/v1/runs", CREATE)).arrayBuffer();
+    await own.http.close();
+    expect(own.log[0]?.fields).toMatchObject({ route: "/v1/runs", runId: ID });
+  }
 });

@@ -1,4 +1,4 @@
-/** What the log says about a run: facts an operator can filter by, and nothing about its content. */
+/** What the log says about runs and requests: facts an operator can filter by, and nothing about their content. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -32,3 +32,22 @@ test("the end of a run is one log line, which says whether this worker's end is 
   expect(lines).toEqual([[{ ...facts, ...rest }, "run finished"]]);
   expect(JSON.stringify(info.mock.calls)).not.toContain("secret wish");
 });
+
+test("the line of a request names its account and API key, also when the key was refused", async () => {
+  const { client, accountId, keyId } = await server.createCaller();
+  const linesOfKey = () => info.mock.calls.map((call): unknown => call[0]).filter((fields) => isOf(fields, keyId));
+  await client.me.get();
+  await server.endPlan(accountId);
+  await expect(client.me.get()).rejects.toMatchObject({ httpStatus: 402 });
+  await server.revokeKey(keyId);
+  await expect(client.me.get()).rejects.toMatchObject({ httpStatus: 401 });
+  const lines = await eventually(() => {
+    expect(linesOfKey()).toHaveLength(3);
+    return linesOfKey();
+  });
+  expect(lines).toMatchObject([200, 402, 401].map((status) => ({ status, accountId, route: "/v1/me" })));
+});
+
+function isOf(fields: unknown, keyId: string): boolean {
+  return typeof fields === "object" && fields !== null && "keyId" in fields && fields.keyId === keyId;
+}

@@ -331,7 +331,9 @@ export class Exchange implements ServerContext {
     fields["status"] = headersSent ? statusCode : null;
     if (!writableFinished) fields["cut"] = true;
     fields["durationMs"] = Math.round(performance.now() - this.arrivedAtMs);
-    if (this.admission?.kind === "admitted") fields["accountId"] = this.admission.caller.accountId;
+    const { accountId, keyId = null } = this.admission?.caller ?? {};
+    if (accountId !== undefined) fields["accountId"] = accountId;
+    if (keyId !== null) fields["keyId"] = keyId;
     if (this.runId !== null) fields["runId"] = this.runId;
     const given = this.header("x-request-id");
     if (given !== null && CLIENT_REQUEST_ID.test(given)) fields["clientRequestId"] = given;

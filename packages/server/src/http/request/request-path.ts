@@ -59,6 +59,7 @@ export async function serveRequest(exchange: Exchange, setup: PathSetup): Promis
   } catch (error) {
     const outcome = error instanceof Problem ? error.code : "SERVER_ERROR";
     if (exchange.isAudited) await audit(exchange, setup.writeAudit, outcome, null);
+    if (error instanceof Problem) exchange.runId ??= runIdOf(error.data);
     exchange.sendError(nameUnlistedIn(error, exchange.unlisted));
   } finally {
     exchange.releaseBody();
