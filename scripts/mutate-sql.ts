@@ -8,7 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSqlFunctions } from "./mutate-sql/sql-functions.ts";
 import { findMutants, type Mutant } from "./mutate-sql/sql-mutants.ts";
-import { sqlState } from "../packages/server/src/platform/database/errors.ts";
+import { codeOf } from "../packages/server/src/platform/reason-of.ts";
 import { openTestRuns, type TestRuns } from "./mutate-sql/test-runs.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -149,7 +149,7 @@ async function judge(runs: TestRuns, mutant: Mutant, { files, equivalents }: Jud
 
 /** The database parsed and rejected the text: syntax error or access rule violation (class 42). */
 function isNoFunction(error: unknown): error is Error {
-  return sqlState(error)?.startsWith("42") === true;
+  return codeOf(error)?.startsWith("42") === true;
 }
 
 function report({ mutant, outcome, killer }: Judged, position: string): void {

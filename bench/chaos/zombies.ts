@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
-import { sqlState } from "../../packages/server/src/platform/database/errors.ts";
+import { codeOf } from "../../packages/server/src/platform/reason-of.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
 
 export interface Zombies {
@@ -77,7 +77,7 @@ async function reportEnd(db: Database, late: LateFinish): Promise<string[] | nul
     const rows = await db.tx((tx) => tx.query(RUN_FINISH, values)); // each on a connection of its own
     return rows.map(() => `a late finish was taken: ${late.run_id}, attempt ${late.attempt}`);
   } catch (error) {
-    if (!BROKEN_RULE.test(sqlState(error) ?? "")) return null; // the database is down
+    if (!BROKEN_RULE.test(codeOf(error) ?? "")) return null; // the database is down
     return [`a late finish broke: ${late.run_id}, ${error instanceof Error ? error.message : String(error)}`];
   }
 }

@@ -1,9 +1,9 @@
 import { access, constants } from "node:fs/promises";
 import type { Config } from "./platform/config/config.ts";
 import { openDatabase, type Database } from "./platform/database/database.ts";
-import { isOutage, sqlState } from "./platform/database/errors.ts";
+import { isOutage } from "./platform/database/errors.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
-import { describeDataDirFailure, reasonOf } from "./platform/reason-of.ts";
+import { codeOf, describeDataDirFailure, reasonOf } from "./platform/reason-of.ts";
 import type { Log } from "./platform/log.ts";
 import { applyMissing, migrate, thisRelease, type MigrationScope, type Release } from "./platform/database/migrate.ts";
 import { retry } from "./platform/resilience/retry.ts";
@@ -121,7 +121,7 @@ function createStartRetry({ log, signal, retryMs = RETRY_MS }: InstallationOptio
 
 /** Retrying does not help when a file is missing, such as a PostgreSQL program. */
 function isEmbeddedOutage(error: unknown): boolean {
-  return isOutage(error) && sqlState(error) !== "ENOENT";
+  return isOutage(error) && codeOf(error) !== "ENOENT";
 }
 
 /** Describes the operator's database URL without its password. */

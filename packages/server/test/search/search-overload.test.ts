@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Tx } from "../../src/platform/database/database.ts";
-import { sqlState } from "../../src/platform/database/errors.ts";
+import { codeOf } from "../../src/platform/reason-of.ts";
 import { documentOf, openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -44,6 +44,6 @@ test("many such queries at once are all answered, even without a free connection
 
 test("a query that only its words could answer fails, instead of reporting that no such prompt exists", async () => {
   const error = await whileWordsAreSlow(() => fixture.search.find("قصائد", 20).catch((cause: unknown) => cause));
-  expect(sqlState(error)).toBe(QUERY_CANCELED);
+  expect(codeOf(error)).toBe(QUERY_CANCELED);
   expect(await fixture.search.find("قصائد", 20)).toHaveLength(1);
 });

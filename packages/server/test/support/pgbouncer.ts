@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { inject } from "vitest";
 import { openConnection } from "../../src/platform/database/database.ts";
-import { sqlState } from "../../src/platform/database/errors.ts";
+import { codeOf } from "../../src/platform/reason-of.ts";
 
 /** Undefined in `npm test`, which installs nothing. */
 export const PGBOUNCER = process.env["PROMPTD_TEST_PGBOUNCER"];
@@ -77,7 +77,7 @@ async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<voi
       await connection.connect();
       return await connection.end();
     } catch (error) {
-      if (sqlState(error)?.startsWith("08P") === true) return; // it responds, but admits nobody
+      if (codeOf(error)?.startsWith("08P") === true) return; // it responds, but admits nobody
       if (hasEnded() || performance.now() > deadline) throw error;
       await wait(20);
     }

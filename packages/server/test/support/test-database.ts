@@ -6,7 +6,7 @@ import {
   type Database,
   type DatabaseOptions,
 } from "../../src/platform/database/database.ts";
-import { sqlState } from "../../src/platform/database/errors.ts";
+import { codeOf } from "../../src/platform/reason-of.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { withDatabase } from "./database-url.ts";
 
@@ -33,7 +33,7 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
     // The server's autovacuum may be connected, which this role cannot end: the end of the run drops the database then.
     drop: () =>
       runOnServer(server.url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
-        if (sqlState(error) !== "42501") throw error;
+        if (codeOf(error) !== "42501") throw error;
       }),
   };
 }

@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { startTcpProxy } from "../../../test/support/tcp-proxy.ts";
 import { createTestDatabase, IN_THIS_DATABASE } from "../../../test/support/test-database.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
-import { isConnectionLoss, sqlState } from "./errors.ts";
+import { codeOf } from "../reason-of.ts";
+import { isConnectionLoss } from "./errors.ts";
 import { createLog } from "../log.ts";
 
 const TIMES = { connectTimeoutMs: 1_000, busyMsMax: 30_000 };
@@ -151,7 +152,7 @@ test("a statement with its own timeout is canceled by the server, and its connec
   const before = await limits();
   expect(await db.queryWithin(1_000, "select $1::int as n", [1])).toEqual([{ n: 1 }]);
   const error = await db.queryWithin(20, "select pg_sleep(4)", []).catch((cause: unknown) => cause);
-  expect(sqlState(error)).toBe("57014");
+  expect(codeOf(error)).toBe("57014");
   expect(await limits()).toEqual(before);
 });
 

@@ -35,19 +35,14 @@ const MEANINGS: readonly (readonly [Meaning, code: RegExp, text?: RegExp])[] = [
 function meaningOf(error: unknown): Meaning | null {
   if (!(error instanceof Error)) return null;
   if (adviceOf(error) !== null) return "refused";
-  const code = sqlState(error) ?? "";
+  const code = codeOf(error) ?? "";
   const row = MEANINGS.find(([, codes, texts = /^/]) => codes.test(code) && texts.test(error.message));
   return row?.[0] ?? null;
 }
 
-/** Returns the SQLSTATE of a database error. The driver's own faults (a closed socket) have an errno or no code. */
-export function sqlState(error: unknown): string | null {
-  return codeOf(error);
-}
-
 /** Returns what an operator must change so that connections are accepted; null: that is not the problem. */
 export function adviceOf(error: unknown): string | null {
-  return error instanceof Error ? findAdvice(sqlState(error) ?? "", error.message) : null;
+  return error instanceof Error ? findAdvice(codeOf(error) ?? "", error.message) : null;
 }
 
 export function isSerializationFailure(error: unknown): boolean {
@@ -91,7 +86,7 @@ const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 export function isRolledBack(error: unknown): boolean {
   if (error instanceof NoConnectionFree || error instanceof AccountLocked || error instanceof DatabaseUnresponsive)
     return true;
-  return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
+  return SQL_STATE.test(codeOf(error) ?? "") && !isConnectionLoss(error);
 }
 
 /** Whether the database cannot do its work now, whatever the statement, so that a retry is worthwhile. */

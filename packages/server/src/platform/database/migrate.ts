@@ -4,11 +4,11 @@
  */
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
-import { reasonOf } from "../reason-of.ts";
+import { codeOf, reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
 import { VERSION } from "../version.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
-import { adviceOf, isLockTimeout, isStandby, sqlState } from "./errors.ts";
+import { adviceOf, isLockTimeout, isStandby } from "./errors.ts";
 import { readMigrations, type Migration } from "./migrations.ts";
 import { planSqlFiles, readSqlFiles, type SqlFile } from "./sql-files.ts";
 
@@ -109,7 +109,7 @@ const STANDBY = "The server is a standby or read-only. Change the address to poi
 function throwWithAdvice(error: unknown): never {
   const advice = isStandby(error) ? STANDBY : adviceOf(error);
   if (advice === null) throw error;
-  throw Object.assign(new Error(`${reasonOf(error)}.\n${advice}`, { cause: error }), { code: sqlState(error) });
+  throw Object.assign(new Error(`${reasonOf(error)}.\n${advice}`, { cause: error }), { code: codeOf(error) });
 }
 
 class AnotherMigrates extends Error {

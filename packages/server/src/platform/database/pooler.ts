@@ -5,7 +5,7 @@
  * it.
  */
 import type { Client, ClientBase, Pool, QueryConfig, QueryResult } from "pg";
-import { sqlState } from "./errors.ts";
+import { codeOf } from "../reason-of.ts";
 
 /** A statement that takes longer is a fault, and a transaction left open holds up index cleanup. */
 export const LIMITS = {
@@ -71,7 +71,7 @@ async function keepsNames(client: ClientBase): Promise<boolean> {
     if (rowCount !== 0) await client.query(`deallocate ${PROBE}`);
     return rowCount === 0;
   } catch (error) {
-    if (sqlState(error) !== NAME_IS_TAKEN) throw error;
+    if (codeOf(error) !== NAME_IS_TAKEN) throw error;
     return false;
   } finally {
     await client.query("commit");

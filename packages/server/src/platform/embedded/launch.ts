@@ -4,7 +4,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { openConnection } from "../database/database.ts";
-import { isConnectionLoss, sqlState } from "../database/errors.ts";
+import { isConnectionLoss } from "../database/errors.ts";
+import { codeOf } from "../reason-of.ts";
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { pollUntil } from "../resilience/deadline.ts";
@@ -108,7 +109,7 @@ export async function tryConnect(files: ClusterFiles, role: string): Promise<Ses
     throw new Error(`The server of another data directory is listening at ${files.socketDir}; stop it first.`);
   } catch (error) {
     void session.end().catch(() => {});
-    const code = sqlState(error);
+    const code = codeOf(error);
     if (code === "ENOENT" || code === "ECONNREFUSED") return "no server";
     if (code === NOT_YET || isConnectionLoss(error)) return "not yet";
     throw error;

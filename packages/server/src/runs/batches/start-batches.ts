@@ -5,7 +5,7 @@
  */
 import type { BatchPause, ErrorCode } from "@promptd/contract";
 import { findAccount, planRequired } from "../../accounts/index.ts";
-import { sqlState } from "../../platform/database/errors.ts";
+import { codeOf } from "../../platform/reason-of.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -187,7 +187,7 @@ async function startOne(batch: OpenBatch, item: number, options: Starting): Prom
 }
 
 async function afterRefusal(error: unknown, batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
-  if (sqlState(error) === NOT_TO_START) return false; // canceled, or another process is starting it
+  if (codeOf(error) === NOT_TO_START) return false; // canceled, or another process is starting it
   if (!(error instanceof Problem)) throw error;
   if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account must end first
   if (reasonOf(error) !== null) {

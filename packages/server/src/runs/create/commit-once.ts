@@ -3,13 +3,8 @@
  * connections, accounts locked by others, and unknown outcomes. The statements are in runs/sql.
  */
 import type { TxOptions } from "../../platform/database/database.ts";
-import {
-  isConnectionLoss,
-  isRolledBack,
-  isStandby,
-  sqlState,
-  DatabaseUnresponsive,
-} from "../../platform/database/errors.ts";
+import { isConnectionLoss, isRolledBack, isStandby, DatabaseUnresponsive } from "../../platform/database/errors.ts";
+import { codeOf } from "../../platform/reason-of.ts";
 import { Problem } from "../../platform/problem.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { AccountLockQueue } from "./account-lock-queue.ts";
@@ -91,5 +86,5 @@ function createRetryRule(): (error: unknown) => boolean {
  */
 export function isTransientFailure(error: unknown): boolean {
   if (isConnectionLoss(error) || error instanceof DatabaseUnresponsive) return true;
-  return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
+  return isStandby(error) || codeOf(error) === TOO_MANY_CONNECTIONS;
 }

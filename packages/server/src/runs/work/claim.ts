@@ -4,7 +4,7 @@
  */
 import type { CountedCall } from "../../models/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
-import { sqlState } from "../../platform/database/errors.ts";
+import { codeOf } from "../../platform/reason-of.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
 import { createBodyReader } from "../large-rows.ts";
@@ -103,7 +103,7 @@ export async function claimRuns(
       ],
     )
     .catch((error: unknown) => {
-      throw sqlState(error) === LEASE_LOST ? new LeaseLost("This worker's lease expired.") : error;
+      throw codeOf(error) === LEASE_LOST ? new LeaseLost("This worker's lease expired.") : error;
     });
   await faultPoint("claim.after_commit");
   const last = rows.at(-1);
