@@ -46,22 +46,25 @@ export function canonicalJson(value: unknown): string {
 export async function findRunByIdempotency(
   db: Database,
   accountId: string,
-  idempotency: Idempotency,
+  { key, fingerprint }: Idempotency,
 ): Promise<string | null> {
-  const [row] = await db.named<{ fingerprint: Buffer; run_id: string }>(
-    "idempotency_get",
-    "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
-    [accountId, idempotency.key],
-  );
-  if (row === undefined) return null;
-  if (!row.fingerprint.equals(idempotency.fingerprint)) throw keyConflict();
-  return row.run_id;
+  const created = await findCreated(db, accountId, key);
+  if (created?.fingerprint.equals(fingerprint) === false) throw keyConflict();
+  return created?.run_id ?? null;
 }
 
 /** The run that was created with this key, whatever its body was. Null: no such run, or its 24 hours are over. */
 export async function findRunByIdempotencyKey(db: Database, accountId: string, key: string): Promise<string | null> {
-  const text = "select run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()";
-  return (await db.named<{ run_id: string }>("idempotency_find", text, [accountId, key]))[0]?.run_id ?? null;
+  return (await findCreated(db, accountId, key))?.run_id ?? null;
+}
+
+async function findCreated(db: Database, accountId: string, key: string) {
+  const rows = await db.named<{ fingerprint: Buffer; run_id: string }>(
+    "idempotency_get",
+    "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
+    [accountId, key],
+  );
+  return rows[0];
 }
 
 export function keyConflict(): Problem {
