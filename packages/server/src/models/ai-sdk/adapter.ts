@@ -42,12 +42,7 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
     startJob: (call, signal) => settled(adapter, { entry: call.entry, signal }, () => startJob(adapter, call, signal)),
     pollJob: (poll, signal) =>
       settled(adapter, { entry: poll.call.entry, signal }, () => pollJob(adapter, poll, signal)),
-    cancelJob: async (job, signal) => {
-      const canceled = await settled(adapter, { entry: job.entry, signal }, () => cancelJob(adapter, job, signal));
-      return canceled.kind === "text" || canceled.kind === "image" || canceled.kind === "video"
-        ? { kind: "impossible" }
-        : canceled;
-    },
+    cancelJob: (job, signal) => settled(adapter, { entry: job.entry, signal }, () => cancelJob(adapter, job, signal)),
     countKeys: (entry) => connectionOf(entry).endpoint.apiKeys.length,
     embedTexts: (model, texts, signal) => embedTexts(adapter, { ...model, texts }, signal),
     close: async () => {

@@ -18,7 +18,7 @@ export async function settled<Result>(
   { log, clock }: Adapter,
   { entry, signal }: { readonly entry: Pick<CatalogueEntry, "modality">; readonly signal: AbortSignal },
   work: () => Promise<Result>,
-): Promise<Result | ModelResult> {
+): Promise<Result | Failure> {
   try {
     return await work();
   } catch (error) {

@@ -2,7 +2,7 @@
 import type { ModelTest } from "@promptd/contract/manage";
 import { systemRandom } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
-import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
+import type { ModelAdapter, ModelCall, ModelQuestion, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
@@ -17,19 +17,8 @@ import { readJsonAnswer } from "./output-schema.ts";
 import { runJob } from "./provider-jobs.ts";
 import { withinTime } from "./time-limit.ts";
 
-export type DirectRequest = Pick<
-  ModelRequest,
-  | "options"
-  | "instructions"
-  | "prompt"
-  | "images"
-  | "settings"
-  | "messages"
-  | "outputSchema"
-  | "webSearch"
-  | "maxOutputTokens"
-  | "item"
->;
+export type DirectRequest = Omit<ModelQuestion, "authorsText"> &
+  Pick<ModelRequest, "options" | "maxOutputTokens" | "item">;
 
 export type DirectAnswer =
   | { readonly kind: "text"; readonly text: string }
