@@ -57,29 +57,20 @@ interface Position {
   readonly after: string;
 }
 
-interface PieceRow {
-  nth: number;
-  run_id: string;
-  id: string;
-  output: number;
-  call: number;
-  piece: string;
-}
-
 const PIECES_AT_ONCE = 100;
 
 /** The next pieces at each position, in order of ids; at most 100 pieces each. */
 export async function readPieces(db: Database, positions: readonly Position[]): Promise<StoredPiece[][]> {
-  const rows = await db.named<PieceRow>(
+  const rows = await db.named<StoredPiece & { nth: number }>(
     "run_pieces_read",
-    `select f.nth::int, p.run_id, p.id::text, p.output, p.call, p.piece
+    `select f.nth::int, p.run_id as "runId", p.id::text, p.output, p.call, p.piece as text
      from unnest($1::uuid[], $2::bigint[]) with ordinality f (run_id, after, nth)
      cross join lateral (select * from run_pieces p where p.run_id = f.run_id and p.id > f.after
        order by p.id limit ${PIECES_AT_ONCE}) p order by f.nth, p.id`,
     [positions.map(({ runId }) => runId), positions.map(({ after }) => after)],
   );
   const pieces: StoredPiece[][] = positions.map(() => []);
-  for (const { nth, run_id: runId, piece: text, ...row } of rows) pieces[nth - 1]?.push({ ...row, runId, text });
+  for (const { nth, ...piece } of rows) pieces[nth - 1]?.push(piece);
   return pieces;
 }
 

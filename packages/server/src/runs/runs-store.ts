@@ -6,18 +6,8 @@ import { notFound } from "../platform/problem.ts";
 import { describePublicId } from "../prompts/index.ts";
 import { visibleOutputs } from "./run-state.ts";
 
-interface RunRow {
-  id: string;
-  status: RunStatus;
-  outputs: OutputItem[];
-  credits: number | null;
-}
-
-interface ListRow extends RunRow {
-  prompt_version_id: string;
-  run_name: string;
-  request_id: string | null;
-}
+/** The members of a run, with everything written so far as its outputs (`toRun`). */
+const RUN = `r.id as "runId", r.outputs, r.status as "runStatus", coalesce(r.credits, 0) as tokens`;
 
 /** Counts the account's queued and running runs, up to `countMax`. */
 export async function countActiveRuns(db: Database, accountId: string, countMax: number): Promise<number> {
@@ -30,12 +20,9 @@ export async function countActiveRuns(db: Database, accountId: string, countMax:
 }
 
 export async function findRun(db: Database, accountId: string, runId: string): Promise<Run | null> {
-  const [row] = await db.named<RunRow>(
-    "run_get",
-    "select id, status, outputs, credits from runs where account_id = $1 and id = $2",
-    [accountId, runId],
-  );
-  return row === undefined ? null : toRun(row);
+  const text = `select ${RUN} from runs r where r.account_id = $1 and r.id = $2`;
+  const [run] = await db.named<Run>("run_get", text, [accountId, runId]);
+  return run === undefined ? null : toRun(run);
 }
 
 /** @throws Problem NOT_FOUND_ERROR, the same for a missing run and for a run of another account. */
@@ -68,12 +55,6 @@ export interface FinishedRuns {
   readonly unread: readonly FinishedRun[];
 }
 
-interface FinishedRow extends Omit<RunRow, "outputs"> {
-  account_id: string;
-  bytes: number;
-  outputs: OutputItem[] | null;
-}
-
 /**
  * Those of the given runs that are final, at most 1,000 at a time; the smallest include their outputs, up to
  * `bytesMax`.
@@ -83,33 +64,34 @@ export async function findFinishedRuns(
   runs: readonly RunOfAccount[],
   bytesMax: number,
 ): Promise<FinishedRuns> {
-  const rows = await db.named<FinishedRow>(
+  const rows = await db.named<FinishedRun & Omit<Run, "outputs"> & { readonly outputs: OutputItem[] | null }>(
     "waiters_done",
-    `select r.account_id, r.id, r.status, r.credits, r.outputs_bytes as bytes,
+    `select r.account_id as "accountId", r.id as "runId", r.status as "runStatus", coalesce(r.credits, 0) as tokens,
+       r.outputs_bytes as bytes,
        case when sum(r.outputs_bytes) over (order by r.outputs_bytes, r.id) <= $3 then r.outputs end as outputs
      from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
      join runs r on r.account_id = d.account_id and r.id = d.id where r.finished_at is not null`,
     [...idColumns(runs), bytesMax],
   );
   return {
-    read: rows.flatMap(({ outputs, ...row }) => (outputs === null ? [] : [toRun({ ...row, outputs })])),
-    unread: rows
-      .filter(({ outputs }) => outputs === null)
-      .map((row) => ({ accountId: row.account_id, runId: row.id, bytes: row.bytes })),
+    read: rows.flatMap(({ runId, outputs, runStatus, tokens }) =>
+      outputs === null ? [] : [toRun({ runId, outputs, runStatus, tokens })],
+    ),
+    unread: rows.filter(({ outputs }) => outputs === null),
   };
 }
 
 /** Whole runs by id, of any size. */
 export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Promise<Map<string, Run>> {
-  const rows = await db.query<RunRow>(
+  const rows = await db.query<Run>(
     {
       name: "runs_read",
-      text: `select r.id, r.status, r.outputs, r.credits from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
+      text: `select ${RUN} from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
         join runs r on r.account_id = d.account_id and r.id = d.id`,
     },
     idColumns(runs),
   );
-  return new Map(rows.map((row) => [row.id, toRun(row)]));
+  return new Map(rows.map((run) => [run.runId, toRun(run)]));
 }
 
 /** The inputs of runs by id, of any size. */
@@ -147,14 +129,10 @@ export interface RunPage {
   readonly bytesMax: number;
 }
 
-interface PageOfRuns {
-  readonly rows: readonly { readonly listed: RunListRow; readonly requestId: string | null }[];
-  readonly hasMore: boolean;
-}
-
-interface PageRow extends Omit<ListRow, "outputs"> {
+interface PageRow extends Omit<RunListRow, "outputs" | "createdAt" | "batch"> {
   /** Null: for the rows that only show that there are more. */
-  outputs: OutputItem[] | null;
+  readonly outputs: OutputItem[] | null;
+  readonly requestId: string | null;
 }
 
 /**
@@ -162,7 +140,11 @@ interface PageRow extends Omit<ListRow, "outputs"> {
  * exceed the budget come without outputs, which are then not read at all. Each shape of the query has its own text,
  * never `$5 is null or status = $5`: a generic plan could use no index for that.
  */
-export async function listRunRows(db: Queryable, accountId: string, page: RunPage): Promise<PageOfRuns> {
+export async function listRunRows(
+  db: Queryable,
+  accountId: string,
+  page: RunPage,
+): Promise<{ rows: { listed: RunListRow; requestId: string | null }[]; hasMore: boolean }> {
   const values: unknown[] = [accountId, page.before, page.from, page.rowsMax, page.bytesMax];
   const status = page.status === null ? "" : `and status = $${values.push(page.status)}`;
   const after = page.after === null ? "" : `and id > $${values.push(page.after)}`;
@@ -170,8 +152,9 @@ export async function listRunRows(db: Queryable, accountId: string, page: RunPag
   const rows = await db.query<PageRow>(
     {
       name: `runs_list${page.status === null ? "" : "_of_status"}${page.after === null ? "" : "_back"}`,
-      text: `select id, prompt_version_id, status, credits, run_name, request_id,
-          case when n = 1 or (n <= $4 and bytes <= $5) then outputs end as outputs
+      text: `select id as "runId", prompt_version_id as "promptVersionId",
+          case when n = 1 or (n <= $4 and bytes <= $5) then outputs end as outputs,
+          status as "runStatus", credits, run_name as "runName", request_id as "requestId"
         from (
           select found.*, row_number() over (order by ${order}) as n, sum(outputs_bytes) over (order by ${order}) as bytes
           from (
@@ -181,7 +164,11 @@ export async function listRunRows(db: Queryable, accountId: string, page: RunPag
     },
     values,
   );
-  const within = rows.flatMap(({ outputs, ...row }) => (outputs === null ? [] : [toListRow({ ...row, outputs })]));
+  const within = rows.flatMap(({ requestId, ...row }) => {
+    if (row.outputs === null) return [];
+    const outputs = visibleOutputs(row.runStatus, row.outputs);
+    return [{ requestId, listed: { ...row, outputs, createdAt: isoTime(idTimeMs(row.runId)) } }];
+  });
   return { rows: within, hasMore: rows.length > within.length };
 }
 
@@ -247,24 +234,6 @@ async function moveUsesMark(tx: Tx, countedTo: string): Promise<void> {
   await tx.query("update run_counts set counted_to = $1 where name = 'uses'", [countedTo]);
 }
 
-function toRun(row: RunRow): Run {
-  return {
-    runId: row.id,
-    outputs: visibleOutputs(row.status, row.outputs),
-    runStatus: row.status,
-    tokens: row.credits ?? 0,
-  };
-}
-
-function toListRow(row: ListRow): PageOfRuns["rows"][number] {
-  const listed: RunListRow = {
-    runId: row.id,
-    promptVersionId: row.prompt_version_id,
-    outputs: visibleOutputs(row.status, row.outputs),
-    runStatus: row.status,
-    credits: row.credits,
-    runName: row.run_name,
-    createdAt: isoTime(idTimeMs(row.id)),
-  };
-  return { listed, requestId: row.request_id };
+function toRun(run: Run): Run {
+  return { ...run, outputs: visibleOutputs(run.runStatus, run.outputs) };
 }
