@@ -7,7 +7,7 @@ import type {
   PromptLabel,
 } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import { readPage } from "../platform/database/pages.ts";
+import { createFilters, readPage } from "../platform/database/pages.ts";
 import { LABELS } from "./own/own-prompts-store.ts";
 import { findSearchRows, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./prompts-store.ts";
 
@@ -35,11 +35,7 @@ const FROM = "prompts p join prompt_versions v on v.prompt_id = p.id";
 /** Lists a page of ids of published prompts. Null: `after` is not a listed prompt. */
 export async function listBrowsed(db: Queryable, browse: Browse, page: BrowsePage): Promise<string[] | null> {
   const { among, limit } = page;
-  const values: unknown[] = [];
-  const where: string[] = [IS_LISTED];
-  const add = (condition: (parameter: string) => string, value: unknown) => {
-    if (value !== undefined) where.push(condition(`$${values.push(value)}`));
-  };
+  const { where, values, add } = createFilters([IS_LISTED], []);
   const { modality, model, tag } = browse;
   add((given) => `v.modality = ${given}`, modality === undefined ? undefined : MODALITY_NUMBERS[modality]);
   add((given) => `v.model = ${given}`, model);

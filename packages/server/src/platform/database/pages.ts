@@ -46,6 +46,18 @@ export async function readPage<Item extends object>(
   return { rows: isBackwards ? page.toReversed() : page, hasMore: rows.length > limit };
 }
 
+/** Collects the conditions of a query that apply: a single plan for all possible filters could use no index. */
+export function createFilters(where: string[], values: unknown[]) {
+  return {
+    where,
+    values,
+    /** Adds a condition, unless its value is undefined. */
+    add: (condition: (parameter: string) => string, value: unknown): void => {
+      if (value !== undefined) where.push(condition(`$${values.push(value)}`));
+    },
+  };
+}
+
 /** Yields all pages of a list. `next` reads the page after a row, or the first page; an empty page is the end. */
 export async function* walkPages<Row>(
   next: (last: Row | undefined) => Promise<readonly Row[]>,

@@ -11,7 +11,7 @@ import type {
 import { unixTimeMs } from "@promptd/contract/schemas";
 import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
-import { readPage } from "../../platform/database/pages.ts";
+import { createFilters, readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import {
   COLUMNS,
@@ -38,11 +38,7 @@ export async function listInstallationRuns(
   query: ListInstallationRunsQuery,
   nowMs: number,
 ): Promise<Page<InstallationRunRow>> {
-  const values: unknown[] = [];
-  const where: string[] = [];
-  const add = (condition: (parameter: string) => string, value: unknown) => {
-    if (value !== undefined) where.push(condition(`$${values.push(value)}`));
-  };
+  const { where, values, add } = createFilters([], []);
   const [fromMs, toMs] = spanOf(query, nowMs);
   add((given) => `r.id >= ${given}`, firstIdOfMs(fromMs));
   add((given) => `r.id < ${given}`, toMs === null ? undefined : firstIdOfMs(toMs));

@@ -10,7 +10,7 @@ import { unixTimeMs } from "@promptd/contract/schemas";
 import { isoTime } from "../../platform/clock.ts";
 import { queryAnswer, queryAnswers } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
-import { readPage } from "../../platform/database/pages.ts";
+import { createFilters, readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
 import { findBatchesOfRequests, REQUEST_SPAN_MS, withBatches } from "./batch-of-runs-store.ts";
@@ -33,12 +33,7 @@ export async function listManagedRuns(
   accountId: string,
   query: ListManagedRunsQuery,
 ): Promise<Page<ManagedRunRow>> {
-  const values: unknown[] = [accountId];
-  const where = ["r.account_id = $1"];
-  // Adds one condition per given filter: a single plan for all of them could use no index.
-  const add = (condition: (parameter: string) => string, value: unknown) => {
-    if (value !== undefined) where.push(condition(`$${values.push(value)}`));
-  };
+  const { where, values, add } = createFilters(["r.account_id = $1"], [accountId]);
   add((given) => `r.status = ${given}`, query.status);
   add((given) => `v.prompt_id = ${given}`, query.promptId);
   add((given) => `r.api_key_id = ${given}`, query.keyId);
