@@ -5,7 +5,7 @@
 import type { Accepted, CreatedInvitation, Invitation } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { Database, Tx } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
 import { invitationMail } from "./mail/mail-texts.ts";
 import {
@@ -16,7 +16,7 @@ import {
   type OpenInvitation,
 } from "./members-store.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
+import { findPerson, findPersonByEmail, insertMember, insertPerson, updatePassword } from "./people-store.ts";
 import { admitInvited } from "./personal-account.ts";
 import type { BrowserOfSession } from "./sign-in/sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
@@ -88,9 +88,15 @@ export async function acceptInvitation(
   const fault = passwordFault(password);
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
   // A link that was only mailed was opened by somebody who receives the mail of this address.
-  const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
-  if (personId === null) return signInFirst; // the same form, sent twice
-  const invitation = await admitMember(hash, personId, options);
+  const person = { personId: options.newId(), email, name, isVerified: isMailed };
+  const passwordHash = await sessions.hashPassword(password);
+  const invitation = await db.tx(async (tx) => {
+    if (!(await insertPerson(tx, person))) return null; // the same form, sent twice
+    await updatePassword(tx, person.personId, passwordHash);
+    return admitMember(tx, hash, person.personId, options);
+  });
+  if (invitation === null) return signInFirst;
+  const { personId } = person;
   const cookies = await sessions.signIn(personId, browser);
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
 }
@@ -105,22 +111,17 @@ export async function joinAccount(code: string, personId: string, options: Peopl
       "This invitation is for another email address. Sign in as that person, or ask for a new invitation.";
     throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
   }
-  return (await admitMember(hash, personId, options)).accountId;
+  return (await db.tx((tx) => admitMember(tx, hash, personId, options))).accountId;
 }
 
-/**
- * Runs in one transaction: a code that has made nobody a member stays valid. @throws Problem if somebody else was
- * first.
- */
-async function admitMember(hash: Buffer, personId: string, { db, newAccount }: PeopleContext): Promise<Invitation> {
-  return db.tx(async (tx) => {
-    const invitation = await useInvitation(tx, hash, personId);
-    if (invitation === null) throw uselessCode();
-    const { accountId, role } = invitation;
-    if (accountId !== null) await insertMember(tx, { accountId, personId, role, isPersonal: false });
-    else await admitInvited(tx, { ...invitation, personId }, newAccount);
-    return invitation;
-  });
+/** Uses the code up, for what it grants. @throws Problem if somebody else was first. */
+async function admitMember(tx: Tx, hash: Buffer, personId: string, { newAccount }: PeopleContext): Promise<Invitation> {
+  const invitation = await useInvitation(tx, hash, personId);
+  if (invitation === null) throw uselessCode();
+  const { accountId, role } = invitation;
+  if (accountId !== null) await insertMember(tx, { accountId, personId, role, isPersonal: false });
+  else await admitInvited(tx, { ...invitation, personId }, newAccount);
+  return invitation;
 }
 
 async function requireOpen(db: Database, hash: Buffer): Promise<OpenInvitation> {

@@ -120,6 +120,35 @@ export function lockPerson(tx: Tx, personId: string): Promise<LockedPerson | nul
   return queryAnswer(tx, text, [personId]);
 }
 
+export interface PersonToInsert {
+  readonly personId: string;
+  readonly email: string;
+  readonly name: string;
+  /** True: the address is certainly theirs. */
+  readonly isVerified: boolean;
+}
+
+/** False: somebody has the address. */
+export async function insertPerson(tx: Tx, person: PersonToInsert): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into auth_users (id, email, name, email_verified) values ($1, lower($2), $3, $4)
+     on conflict (email) do nothing returning 1`,
+    [person.personId, person.email, person.name, person.isVerified],
+  );
+  return rows.length === 1;
+}
+
+/** Sets a person's password, whatever it was before. Their sessions end. */
+export async function updatePassword(tx: Tx, personId: string, passwordHash: string): Promise<void> {
+  await tx.query(
+    `insert into auth_logins (id, user_id, provider_id, account_id, password)
+     values (promptd_new_id(), $1::uuid, 'credential', $1::uuid::text, $2)
+     on conflict (provider_id, account_id) do update set password = excluded.password, updated_at = promptd_now()`,
+    [personId, passwordHash],
+  );
+  await deleteSessions(tx, personId);
+}
+
 export async function makeOperator(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set is_operator = true where id = $1", [personId]);
 }

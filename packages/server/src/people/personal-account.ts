@@ -91,12 +91,10 @@ async function takeBenefits(
 }
 
 /** Makes an account without an owner the person's own. An account of another person stays theirs. */
-export async function adoptAccount(db: Database, personId: string, accountId: string): Promise<void> {
-  await db.tx(async (tx) => {
-    await lockPerson(tx, personId);
-    const owner = await findPersonOfAccount(tx, accountId);
-    if (owner !== null) return;
-    const isPersonal = (await findPersonalAccount(tx, personId)) === null;
-    await insertMember(tx, { accountId, personId, role: "owner", isPersonal });
-  });
+export async function adoptAccount(tx: Tx, personId: string, accountId: string): Promise<void> {
+  await lockPerson(tx, personId);
+  const owner = await findPersonOfAccount(tx, accountId);
+  if (owner !== null) return;
+  const isPersonal = (await findPersonalAccount(tx, personId)) === null;
+  await insertMember(tx, { accountId, personId, role: "owner", isPersonal });
 }

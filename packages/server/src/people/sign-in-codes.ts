@@ -7,7 +7,7 @@ import type { Issue } from "@promptd/contract";
 import type { Welcome, WelcomeBody } from "@promptd/contract/manage";
 import { createHash, randomBytes } from "node:crypto";
 import { findAccount } from "../accounts/index.ts";
-import type { Database, Queryable } from "../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
 import type { PeopleContext } from "./people-context.ts";
 import {
@@ -16,7 +16,9 @@ import {
   findPersonByEmail,
   findPersonOfAccount,
   insertCode,
+  insertPerson,
   makeOperator,
+  updatePassword,
   useCode,
   type SignInCode,
 } from "./people-store.ts";
@@ -36,7 +38,8 @@ export async function mintCode(db: Queryable, code: SignInCode): Promise<string>
 }
 
 /**
- * Signs in with a code, after the setup if one is required.
+ * Signs in with a code, after the setup if one is required. What the code grants commits together with its use: after a
+ * failure, the code is still valid.
  * @throws Problem NOT_FOUND_ERROR for a code that is unknown, used, or expired, which are indistinguishable;
  * VALIDATION_ERROR for an invalid address or password, in which case the code stays valid.
  */
@@ -53,8 +56,12 @@ export async function welcome(
   const email = known?.email ?? (await accountEmail(db, code));
   if (!code.signsIn && body.password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
   const setUp = code.signsIn ? null : await checkSetUp(body, { email, isKnown: known !== null, db });
-  if ((await useCode(db, hash)) === null) throw unknownCode();
-  const personId = await settlePerson(code, { known: known?.personId ?? null, email, setUp, body }, context);
+  const passwordHash = setUp === null ? null : await sessions.hashPassword(setUp.password);
+  const person = { known: known?.personId ?? null, email: setUp?.email ?? email, name: body.name, passwordHash };
+  const personId = await db.tx(async (tx) => {
+    if ((await useCode(tx, hash)) === null) throw unknownCode();
+    return settlePerson(tx, code, person, context);
+  });
   return { data: { kind: "signed_in", personId }, cookies: await sessions.signIn(personId, browser) };
 }
 
@@ -63,21 +70,30 @@ interface SetUp {
   readonly password: string;
 }
 
+interface PersonOfCode {
+  /** Null: the person does not exist yet. */
+  readonly known: string | null;
+  readonly email: string | null;
+  readonly name: string | undefined;
+  readonly passwordHash: string | null;
+}
+
 /** The person of the code, created if necessary, with the password, account, and operator flag that the code grants. */
 async function settlePerson(
+  tx: Tx,
   code: SignInCode,
-  found: { known: string | null; email: string | null; setUp: SetUp | null; body: WelcomeBody },
-  { db, sessions }: PeopleContext,
+  { known, email: address, name, passwordHash }: PersonOfCode,
+  { newId }: PeopleContext,
 ): Promise<string> {
-  const { known, setUp } = found;
-  const email = setUp?.email ?? found.email ?? LOCAL_OPERATOR;
-  const name = found.body.name ?? email.split("@")[0] ?? email;
-  const password = setUp?.password ?? null;
-  const personId = known ?? (await sessions.createPerson({ email, name, password, isVerified: false }));
-  if (personId === null) throw invalid([issue("email", ADDRESS_TAKEN)]);
-  if (known !== null && password !== null) await sessions.setPassword(known, password);
-  if (code.accountId !== null) await adoptAccount(db, personId, code.accountId);
-  if (code.makesOperator) await makeOperator(db, personId);
+  const email = address ?? LOCAL_OPERATOR;
+  const personId = known ?? newId();
+  if (known === null) {
+    const person = { personId, email, name: name ?? email.split("@")[0] ?? email, isVerified: false };
+    if (!(await insertPerson(tx, person))) throw invalid([issue("email", ADDRESS_TAKEN)]);
+  }
+  if (passwordHash !== null) await updatePassword(tx, personId, passwordHash);
+  if (code.accountId !== null) await adoptAccount(tx, personId, code.accountId);
+  if (code.makesOperator) await makeOperator(tx, personId);
   return personId;
 }
 

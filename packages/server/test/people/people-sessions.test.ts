@@ -49,6 +49,19 @@ describe("a one-time code", () => {
     expect([again.code, again.message]).toEqual([unknown.code, unknown.message]);
   });
 
+  test("stays valid if what it grants cannot be written, and leaves no half of a person behind", async () => {
+    const { db } = server.app;
+    const code = await mintCode(db, { ...setUp, makesOperator: true });
+    const send = () =>
+      clientOf(server, {}).send("welcome", { body: { code, email: "half@example.org", password: PASSWORD } });
+    await db.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+      create trigger refuse before update of is_operator on auth_users for each row execute function refuse()`);
+    expect((await problemOf(send())).code).toBe("SERVER_ERROR");
+    await db.query("drop function refuse cascade");
+    expect(await db.query("select 1 from auth_users where email = 'half@example.org'")).toEqual([]);
+    expect((await send()).kind).toBe("signed_in");
+  });
+
   test("expires after an hour", async () => {
     const code = await mintCode(server.app.db, setUp);
     await server.shiftTime(3_601);

@@ -6,9 +6,8 @@ export function createLazySessions(options: SessionsOptions): Sessions {
   const get = () => (made ??= import("./sessions.ts").then(({ createSessions }) => createSessions(options)));
   return {
     handle: async (request, address) => (await get()).handle(request, address),
-    createPerson: async (person) => (await get()).createPerson(person),
     isPasswordOf: async (personId, password) => (await get()).isPasswordOf(personId, password),
-    setPassword: async (personId, password) => (await get()).setPassword(personId, password),
+    hashPassword: async (password) => (await get()).hashPassword(password),
     storeOnce: async (name, text, seconds) => (await get()).storeOnce(name, text, seconds),
     takeOnce: async (name) => (await get()).takeOnce(name),
     signIn: async (personId, from) => (await get()).signIn(personId, from),

@@ -1,6 +1,6 @@
 /**
  * Sessions and ways to sign in, through better-auth: the only file that imports it. It serves HTTP under /manage/auth,
- * where pages sign in and out, and gives the rest of the slice two actions: create a person, and begin a session.
+ * where pages sign in and out. The rest of the slice uses it to begin sessions, and for passwords and one-time texts.
  */
 import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
@@ -11,7 +11,6 @@ import { twoFactor } from "better-auth/plugins/two-factor";
 import { z } from "zod";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { isUniqueViolation } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { authRows } from "./auth-rows-store.ts";
@@ -68,19 +67,10 @@ const ADDRESS_HEADER = "x-promptd-address";
 export interface Sessions {
   /** Handles a request under /manage/auth. `address`: the peer's address. */
   handle(request: Request, address: string): Promise<Response>;
-  /** Creates a person whose address and password the caller has checked. Null: the address has been taken meanwhile. */
-  createPerson(person: {
-    readonly email: string;
-    readonly name: string;
-    /** Null: no password. */
-    readonly password: string | null;
-    /** True: the address is certainly theirs. */
-    readonly isVerified: boolean;
-  }): Promise<string | null>;
   /** False: the password differs, or the person has none. */
   isPasswordOf(personId: string, password: string): Promise<boolean>;
-  /** Sets a person's password, whatever it was before, and ends their sessions. */
-  setPassword(personId: string, password: string): Promise<void>;
+  /** The form in which a password is stored. */
+  hashPassword(password: string): Promise<string>;
   /** Stores a text for this long under a secret name, of which only the hash is stored. */
   storeOnce(name: string, text: string, seconds: number): Promise<void>;
   /**
@@ -119,19 +109,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       headers.set(ADDRESS_HEADER, address);
       return get().handler(new Request(request, { headers }));
     },
-    async createPerson(person) {
-      try {
-        return (await get().api.createPerson({ body: person })).personId;
-      } catch (error) {
-        if (isUniqueViolation(error)) return null;
-        throw error;
-      }
-    },
     async isPasswordOf(personId, password) {
       return (await get().api.checkPassword({ body: { personId, password } })).isRight;
     },
-    async setPassword(personId, password) {
-      await get().api.givePassword({ body: { personId, password } });
+    async hashPassword(password) {
+      return (await get().$context).password.hash(password);
     },
     async storeOnce(name, text, seconds) {
       const { internalAdapter } = await get().$context;
@@ -193,8 +175,7 @@ function createAuth(options: SessionsOptions, url: string) {
     databaseHooks: {
       user: {
         create: {
-          before: async (user, context) => {
-            if (context?.path === OWN_PATH) return { data: user };
+          before: async (user) => {
             const reason = await options.refuseSignUp({ email: user.email, isVerified: user.emailVerified });
             if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
             const read = readPersonName(user.name); // a service may know no name, or a longer one
@@ -227,8 +208,6 @@ const DISABLED_PATHS = [
   "/list-sessions",
   "/revoke-session",
 ];
-
-const OWN_PATH = "virtual:";
 
 /**
  * Supports any OpenID Connect provider through its discovery document. The plugin would fetch that at startup, without
@@ -302,54 +281,12 @@ function nameOf(body: { readonly name?: unknown } | undefined): { readonly name:
 const ownActions = {
   id: "promptd",
   endpoints: {
-    createPerson: createAuthEndpoint.serverOnly(
-      {
-        method: "POST",
-        body: z.object({
-          email: z.string(),
-          name: z.string(),
-          password: z.string().nullable(),
-          isVerified: z.boolean(),
-        }),
-      },
-      async ({ body, context }) => {
-        const user = await context.internalAdapter.createUser(
-          { email: body.email.toLowerCase(), name: body.name, emailVerified: body.isVerified },
-          { method: "email-password" },
-        );
-        if (body.password !== null) {
-          const password = await context.password.hash(body.password);
-          await context.internalAdapter.linkAccount({
-            userId: user.id,
-            providerId: "credential",
-            accountId: user.id,
-            password,
-          });
-        }
-        return { personId: user.id };
-      },
-    ),
     checkPassword: createAuthEndpoint.serverOnly(
       { method: "POST", body: z.object({ personId: z.string(), password: z.string() }) },
       async ({ body: { personId, password }, context }) => {
         const logins = await context.internalAdapter.findAccounts(personId);
         const hash = logins.find(({ providerId }) => providerId === "credential")?.password;
         return { isRight: typeof hash === "string" && (await context.password.verify({ hash, password })) };
-      },
-    ),
-    givePassword: createAuthEndpoint.serverOnly(
-      { method: "POST", body: z.object({ personId: z.string(), password: z.string() }) },
-      async ({ body: { personId, password }, context }) => {
-        const hash = await context.password.hash(password);
-        const logins = await context.internalAdapter.findAccounts(personId);
-        if (logins.some(({ providerId }) => providerId === "credential")) {
-          await context.internalAdapter.updatePassword(personId, hash);
-        } else {
-          const login = { userId: personId, providerId: "credential", accountId: personId, password: hash };
-          await context.internalAdapter.linkAccount(login);
-        }
-        await context.internalAdapter.deleteUserSessions(personId);
-        return {};
       },
     ),
     beginSession: createAuthEndpoint.serverOnly(
