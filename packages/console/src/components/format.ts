@@ -1,9 +1,10 @@
 /** Formats numbers and times for display. */
 const WHOLE = new Intl.NumberFormat("en");
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
+const UTC_DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
+const FULL = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 
 export const formatWhole = (value: number) => WHOLE.format(value);
 export const formatCompact = (value: number) => (value < 10_000 ? WHOLE.format(value) : COMPACT.format(value));
@@ -29,7 +30,9 @@ export function formatTime(iso: string, nowMs: number = Date.now()): string {
 
 export const formatClock = (iso: string) => CLOCK.format(Date.parse(iso));
 export const formatMoment = (iso: string) => FULL.format(Date.parse(iso));
-export const formatDay = (iso: string) => DAY.format(Date.parse(iso));
+
+/** A date without a time, `YYYY-MM-DD`, is the same day everywhere. */
+export const formatDay = (iso: string) => (iso.includes("T") ? DAY : UTC_DAY).format(Date.parse(iso));
 
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -64,7 +64,7 @@ export function UsageChart({ usage: { days, series } }: { readonly usage: UsageO
           {days.map((day, index) =>
             isLabeled(index, days.length) ? (
               <span key={day} className="absolute" style={placeOf(index, days.length)}>
-                {formatDay(day).replace(/ \d{4}$/, "")}
+                {formatDay(day).replace(/, \d{4}$/, "")}
               </span>
             ) : null,
           )}

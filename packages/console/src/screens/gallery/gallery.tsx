@@ -142,7 +142,7 @@ function Fields() {
           {(control) => <Input {...control} defaultValue="photo-booth" />}
         </Field>
         <Field label="Expires" fault="November has 30 days.">
-          {(control) => <Input {...control} defaultValue="31 Nov 2026" />}
+          {(control) => <Input {...control} defaultValue="Nov 31, 2026" />}
         </Field>
         <Field label="May run">
           {(control) => (
@@ -177,7 +177,7 @@ function States() {
         <Badge>stable</Badge>
         <Badge tone="live">open</Badge>
         <Badge tone="ok">new</Badge>
-        <Badge tone="warn">ends 27 Nov</Badge>
+        <Badge tone="warn">ends Nov 27</Badge>
         <Badge tone="bad">revoked</Badge>
       </div>
       <div className="flex flex-wrap gap-x-4 gap-y-1">
