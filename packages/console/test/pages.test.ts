@@ -257,6 +257,13 @@ const OPENINGS: readonly Opening[] = [
   { at: "/operator/accounts/$accountId", button: "Grant credits" },
 ];
 
+/** Details that have the title of their section. */
+const OF_SECTIONS = new Set([
+  "/settings/webhooks/$webhookId",
+  "/operator/runs/$runId",
+  "/operator/accounts/$accountId",
+]);
+
 /** Pages of each part of the console, by route prefix. */
 const PARTS = [
   ["of the marketplace", /^\/($|p\/)/],
@@ -284,6 +291,24 @@ describe.skipIf(findBrowser() === null)("every page", () => {
       });
     },
   );
+
+  test("names itself in the title of its tab, unlike any other page", async () => {
+    await travel(browser, "page-titles", async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      await openConsole(page);
+      const byTitle = new Map<string, string>();
+      for (const [route, path] of Object.entries(addresses)) {
+        if (OF_SECTIONS.has(route)) continue;
+        await openPath(page, path);
+        const title = await page.title();
+        expect([route, byTitle.get(title)]).toEqual([route, undefined]);
+        byTitle.set(title, route);
+      }
+      expect([...byTitle.keys()]).toEqual(
+        expect.arrayContaining(["Runs · promptd", "Runs · Operator · promptd", "States of a run · Docs · promptd"]),
+      );
+    });
+  });
 
   test("also with faults, failures, and other tabs", async () => {
     await travel(browser, "page-variants", async ({ page, complaints }) => {

@@ -2,6 +2,8 @@ import { useEffect, type ReactNode } from "react";
 
 interface PageProps {
   readonly title: string;
+  /** The title of the browser tab, if the heading alone does not tell this page from others. */
+  readonly tabTitle?: string;
   /** Breadcrumbs, above the title. */
   readonly path?: ReactNode;
   /** Below the title, in one line. */
@@ -13,10 +15,10 @@ interface PageProps {
 }
 
 /** The frame of every screen: tab title, heading, actions, and content. */
-export function Page({ title, path, meta, actions, hasHead = true, children }: PageProps) {
+export function Page({ title, tabTitle = title, path, meta, actions, hasHead = true, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · promptd`;
-  }, [title]);
+    document.title = `${tabTitle} · promptd`;
+  }, [tabTitle]);
   return (
     <div className="mx-auto grid w-full max-w-[1320px] grid-cols-[minmax(0,1fr)] gap-6">
       {hasHead ? (

@@ -1,4 +1,4 @@
-import { Link, type LinkProps } from "@tanstack/react-router";
+import { Link, useLocation, type LinkProps } from "@tanstack/react-router";
 import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 
@@ -14,6 +14,13 @@ interface SectionsProps {
   readonly label: string;
   readonly sections: readonly Section[];
   readonly children: ReactNode;
+}
+
+/** The tab title while one of the sections is open, such as "Tokens · Settings". */
+export function useTabTitle(title: string, sections: readonly Section[]): string {
+  const { pathname } = useLocation();
+  const open = sections.findLast(({ to }) => `${pathname}/`.startsWith(`${to}/`));
+  return open === undefined ? title : `${open.label} · ${title}`;
 }
 
 /** A page with several sections, each at its own address. Links are at the side, or on top on narrow screens. */

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, Outlet, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useDeferredValue, useMemo, type ReactNode } from "react";
 import { QueryFailure } from "../../components/query-states.tsx";
@@ -16,8 +16,10 @@ export function DocsScreen() {
   const find = (text: string) =>
     void navigate({ to: ".", search: { q: text === "" ? undefined : text }, replace: true, resetScroll: false });
   const [words, setWords] = useTyped(q, find);
+  const { guide, api } = useParams({ strict: false });
+  const section = guide === undefined ? REFERENCES.get(api ?? "") : findGuide(guide)?.title;
   return (
-    <Page title="Docs">
+    <Page title="Docs" tabTitle={section === undefined ? "Docs" : `${section} · Docs`}>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[208px_minmax(0,1fr)]">
         <div className="-m-1 grid gap-4 p-1 lg:sticky lg:top-6 lg:max-h-[calc(100dvh-48px)] lg:overflow-y-auto">
           <div role="search" className="relative">
@@ -43,6 +45,11 @@ export function DocsScreen() {
   );
 }
 
+const REFERENCES: ReadonlyMap<string, string> = new Map([
+  ["v1", "/v1"],
+  ["manage", "/manage/v1"],
+]);
+
 function Contents() {
   return (
     <nav aria-label="Docs" className="grid gap-4 max-lg:hidden">
@@ -62,12 +69,17 @@ function Contents() {
         </Group>
       ))}
       <Group label="Reference">
-        <Link to="/docs/reference/$api" params={{ api: "v1" }} className={ITEM} activeProps={{ className: ACTIVE }}>
-          /v1
-        </Link>
-        <Link to="/docs/reference/$api" params={{ api: "manage" }} className={ITEM} activeProps={{ className: ACTIVE }}>
-          /manage/v1
-        </Link>
+        {[...REFERENCES].map(([api, title]) => (
+          <Link
+            key={api}
+            to="/docs/reference/$api"
+            params={{ api }}
+            className={ITEM}
+            activeProps={{ className: ACTIVE }}
+          >
+            {title}
+          </Link>
+        ))}
       </Group>
     </nav>
   );

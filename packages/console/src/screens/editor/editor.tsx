@@ -84,6 +84,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
   return (
     <Page
       title={prompt.title}
+      tabTitle={`${prompt.title} · My prompts`}
       path={<Path />}
       meta={<DraftStatus prompt={prompt} draft={draft} />}
       actions={<PromptActions {...{ prompt, draft }} />}

@@ -4,7 +4,7 @@ import { Activity, Boxes, ListTree, ScrollText, ShieldAlert, Users, Wallet } fro
 import { sessionQuery } from "../../api.ts";
 import { NoSuchPage } from "../../components/shell/no-such-page.tsx";
 import { Page } from "../../components/shell/page.tsx";
-import { Sections, type Section } from "../../components/shell/sections.tsx";
+import { Sections, useTabTitle, type Section } from "../../components/shell/sections.tsx";
 
 const SECTIONS: readonly Section[] = [
   { to: "/operator", label: "Overview", icon: Activity, isFirst: true },
@@ -19,10 +19,11 @@ const SECTIONS: readonly Section[] = [
 /** The whole installation. For everyone but operators, the page does not exist. */
 export function OperatorScreen() {
   const { data: session } = useQuery(sessionQuery);
+  const tabTitle = useTabTitle("Operator", SECTIONS);
   if (session === undefined) return null;
   if (!session.person.isOperator) return <NoSuchPage />;
   return (
-    <Page title="Operator">
+    <Page title="Operator" tabTitle={tabTitle}>
       <Sections label="Operator" sections={SECTIONS}>
         <Outlet />
       </Sections>

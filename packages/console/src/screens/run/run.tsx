@@ -45,6 +45,7 @@ function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: Reac
   return (
     <Page
       title={run.title}
+      tabTitle={`${run.title} · Runs`}
       path={<Path runId={run.runId} />}
       actions={<Actions run={run} />}
       meta={

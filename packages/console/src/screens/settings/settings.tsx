@@ -1,7 +1,7 @@
 import { Outlet } from "@tanstack/react-router";
 import { KeySquare, Palette, ShieldCheck, UserRound, Users, Wallet, Webhook } from "lucide-react";
 import { Page } from "../../components/shell/page.tsx";
-import { Sections, type Section } from "../../components/shell/sections.tsx";
+import { Sections, useTabTitle, type Section } from "../../components/shell/sections.tsx";
 
 const SECTIONS: readonly Section[] = [
   { to: "/settings", label: "Profile", icon: UserRound, isFirst: true },
@@ -14,8 +14,9 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export function SettingsScreen() {
+  const tabTitle = useTabTitle("Settings", SECTIONS);
   return (
-    <Page title="Settings">
+    <Page title="Settings" tabTitle={tabTitle}>
       <Sections label="Settings" sections={SECTIONS}>
         <Outlet />
       </Sections>
