@@ -1,6 +1,7 @@
 /** What is wrong now, as sentences: what an operator would want to be woken up for. */
 import type { AskedLink, ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
 import { formatDay, formatDuration, formatWhole } from "../../components/format.ts";
+import { causeWords } from "./cause-words.ts";
 import type { Readiness } from "./queries.ts";
 
 export interface Problem {
@@ -34,10 +35,14 @@ const CHECKS = ["database", "clock", "files", "search"];
 
 export function findProblems({ system, readiness, health, models, personId }: Known): Problem[] {
   const nowMs = Date.parse(system.now);
+  const working = new Set(health.filter(hasRecovered).map(({ model }) => model));
+  const refusals = system.failures.filter(({ cause, model }) => ACCOUNT_CAUSES.has(cause) && !working.has(model));
+  const refused = new Set(refusals.map(({ model }) => model));
   return [
     ...readinessProblems(readiness),
     ...workerProblems(system, nowMs),
-    ...health.flatMap(modelProblem),
+    ...refusals.map(accountProblem),
+    ...health.filter(({ model }) => !refused.has(model)).flatMap(modelProblem),
     ...mailProblems(system),
     ...system.askedLinks.map((asked) => askedLink(asked, nowMs)),
     ...system.operatorsWithoutSignIn.map((person) => noSignIn(person, personId)),
@@ -80,6 +85,28 @@ function workerProblems({ workers, queue }: SystemState, nowMs: number): Problem
     problems.push({ title, note: `The oldest has waited ${formatDuration(waitedMs)}.`, isUrgent: true });
   }
   return problems;
+}
+
+/** Whether some of the latest calls succeeded. */
+function hasRecovered({ history }: ModelHealth): boolean {
+  const latest = history.findLast(({ calls }) => calls > 0);
+  return latest !== undefined && latest.failed < latest.calls;
+}
+
+/** What to do about each. A single failure is reported, because every further run fails too. */
+const ACCOUNT_CAUSES: ReadonlyMap<string, string> = new Map([
+  ["credentials", "Check the provider’s API key in the settings."],
+  ["quota", "Add credit to the account at the provider."],
+]);
+
+function accountProblem({ cause, model, runs }: SystemState["failures"][number]): Problem {
+  const failed = `${formatWhole(runs)} ${runs === 1 ? "run has" : "runs have"} failed in the last hour.`;
+  return {
+    title: `${model}: ${causeWords(cause)}`,
+    note: `${failed} ${ACCOUNT_CAUSES.get(cause) ?? ""}`,
+    isUrgent: true,
+    model,
+  };
 }
 
 function modelProblem({ model, calls, failed, lastFailure }: ModelHealth): Problem[] {

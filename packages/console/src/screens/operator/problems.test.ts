@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { findProblems, type Known } from "./problems.ts";
+
+const NOW = "2026-11-28T12:00:00.000Z";
+const FINE: Known = {
+  system: {
+    version: "0.1.0",
+    now: NOW,
+    workers: [
+      {
+        workerId: "one",
+        host: "a",
+        pid: 1,
+        version: "0.1.0",
+        isDraining: false,
+        running: 0,
+        startedAt: NOW,
+        heartbeatAt: NOW,
+      },
+    ],
+    queue: { waiting: 0, oldestAt: null, running: 0 },
+    failures: [],
+    mail: { waiting: 0, givenUp: 0, lastFault: null },
+    askedLinks: [],
+    operatorsWithoutSignIn: [],
+    storage: { databaseBytes: 1 },
+  },
+  readiness: { ready: true, database: "ok", clock: "ok", files: "ok", search: "ok" },
+  health: [],
+  models: [],
+  personId: "person",
+};
+
+/** @param latest the calls of the last five minutes. */
+const failing = (cause: string, latest = { calls: 4, failed: 4 }): Known => ({
+  ...FINE,
+  system: { ...FINE.system, failures: [{ cause, model: "openai/gpt-5.2", runs: 1 }] },
+  health: [
+    {
+      model: "openai/gpt-5.2",
+      calls: 8,
+      failed: 6,
+      medianMs: null,
+      lastFailure: null,
+      history: [{ calls: 4, failed: 2 }, latest],
+    },
+  ],
+});
+
+test("an installation without a problem has none", () => {
+  expect(findProblems(FINE)).toEqual([]);
+});
+
+test.each([
+  ["quota", "openai/gpt-5.2: The provider’s account has no credit", "Add credit to the account at the provider."],
+  ["credentials", "openai/gpt-5.2: The provider rejected the key", "Check the provider’s API key in the settings."],
+])(
+  "one run that failed because of the provider’s account (%s) is a problem, and the model’s only one",
+  (cause, title, advice) => {
+    const note = `1 run has failed in the last hour. ${advice}`;
+    expect(findProblems(failing(cause))).toEqual([{ title, note, isUrgent: true, model: "openai/gpt-5.2" }]);
+  },
+);
+
+test("a model whose calls fail for another cause is one problem", () => {
+  expect(findProblems(failing("overloaded")).map(({ title }) => title)).toEqual(["openai/gpt-5.2 is failing"]);
+});
+
+test("a provider’s account that was fixed is a problem no longer", () => {
+  const { health, ...rest } = failing("quota", { calls: 4, failed: 1 });
+  expect(findProblems({ ...rest, health: health.map((row) => ({ ...row, failed: 2 })) })).toEqual([]);
+});
