@@ -47,7 +47,7 @@ inputs:
 options: { size: 1024x1024 }
 ---
 Redraw the photo as {{ style }}.
-Keep the subject, its pose and the framing as they are.
+Keep the subject, its pose, and the framing as they are.
 `;
 
 const PICTURE = `---

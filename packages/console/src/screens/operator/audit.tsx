@@ -228,8 +228,15 @@ function Outcome({ outcome }: Pick<AuditEntry, "outcome">) {
   return outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>;
 }
 
+/** Error codes whose first words alone would say little. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  VALIDATION_ERROR: "invalid request",
+  SERVER_ERROR: "server error",
+};
+
 /** Turns an error code such as `PAYMENT_REQUIRED_ERROR` into words. */
 const outcomeWords = (code: string) =>
+  OUTCOMES[code] ??
   code
     .replace(/_ERROR$/, "")
     .replaceAll("_", " ")

@@ -82,7 +82,10 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           )}
         >
           <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-            <strong className={cx("font-semibold", isUrgent ? "text-bad" : "text-warn")}>{title}</strong> {note}
+            <strong className={cx("font-semibold", isUrgent ? "text-bad" : "text-warn")}>
+              {note === "" ? title : `${title}.`}
+            </strong>{" "}
+            {note}
           </p>
           {model === undefined ? null : (
             <Link to="/operator/runs" search={{ model, status: "failed" }} className={buttonClass({ small: true })}>

@@ -94,7 +94,7 @@ function Row({ row }: { readonly row: ModeratedPrompt }) {
         {formatCompact(row.uses)}
       </Td>
       <Td num from="xl">
-        {row.authorSharePercent === null ? "usual" : `${row.authorSharePercent}%`}
+        {row.authorSharePercent === null ? "default" : `${row.authorSharePercent}%`}
       </Td>
       <Td from="xl">{formatDay(row.publishedAt)}</Td>
       <Td num>
