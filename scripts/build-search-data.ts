@@ -18,7 +18,7 @@ import { encodeExpansions } from "../packages/server/src/search/text/expansion.t
 import { foldDocumentBy } from "../packages/server/src/search/meaning/built-in-embedder.ts";
 import { decodeGeneralVectors, encodeGeneralVectors } from "../packages/server/src/search/meaning/general-vectors.ts";
 import { decodeBaseVectors, encodeBaseVectors } from "../packages/server/src/search/meaning/lsa.ts";
-import type { LearntVectors } from "../packages/server/src/search/meaning/lsa.ts";
+import type { LearnedVectors } from "../packages/server/src/search/meaning/lsa.ts";
 import { hashSections } from "../packages/server/src/search/meaning/word-vectors.ts";
 import type { WordVectors } from "../packages/server/src/search/meaning/word-vectors.ts";
 import type { Sections } from "../packages/server/src/search/data/data-file.ts";
@@ -55,23 +55,23 @@ export async function buildSearchData(prompts: readonly TrainingPrompt[]): Promi
 }
 
 export async function buildGeneralVectors(
-  learnt: LearntVectors,
+  learned: LearnedVectors,
   prompts: readonly TrainingPrompt[],
 ): Promise<Sections> {
   const derived = deriveGeneralVectors(readWords(await decodeDataFile(await readFile(GENERAL_WORDS))));
   const encode = (mean: ArrayLike<number>) => encodeGeneralVectors({ ...derived, mean });
   const empty = new Float64Array(derived.vectors[0]?.length ?? 0);
-  return encode(meanOf(decodeGeneralVectors(copySections(encode(empty))), learnt, prompts));
+  return encode(meanOf(decodeGeneralVectors(copySections(encode(empty))), learned, prompts));
 }
 
 function encodeBase(trained: TrainedVectors, prompts: readonly TrainingPrompt[]): Sections {
   const encode = (mean: ArrayLike<number>) => encodeBaseVectors({ ...trained, mean, documentCount: prompts.length });
-  const learnt = decodeBaseVectors(copySections(encode(new Float64Array(trained.vectors[0]?.length ?? 0))));
-  return encode(meanOf(learnt, learnt, prompts));
+  const learned = decodeBaseVectors(copySections(encode(new Float64Array(trained.vectors[0]?.length ?? 0))));
+  return encode(meanOf(learned, learned, prompts));
 }
 
 /** The mean is that of documents folded with the vectors as shipped, that is, after rounding to a few bits. */
-function meanOf(table: WordVectors, { idf }: LearntVectors, prompts: readonly TrainingPrompt[]): Float64Array {
+function meanOf(table: WordVectors, { idf }: LearnedVectors, prompts: readonly TrainingPrompt[]): Float64Array {
   const mean = new Float64Array(table.dims);
   for (const prompt of prompts) {
     const vector = foldDocumentBy(table, weighFields({ ...prompt, inputNames: [] }), idf);

@@ -1,11 +1,11 @@
 /**
- * Turns one record of the prompt collections into one prompt of the JSON import form.
+ * Converts one record of the prompt collections to one prompt in the JSON import format.
  *
- * Every collection marks its inputs in its own way; the rules per collection stand in `findPlaceholders` and
- * `listNamedInputs`. Whatever still looks like Liquid after the conversion is source text and is put into a raw block.
+ * Each collection marks its inputs differently; its rules are in `findPlaceholders` and `listNamedInputs`. Anything that
+ * still looks like Liquid after the conversion is source text, so it is wrapped in a raw block.
  */
 
-/** One record as the collected catalogue has it; `text` is the whole template of the source, unchanged. */
+/** One record of the collected catalogue; `text` is the source's whole template, unchanged. */
 export interface SourceRecord {
   readonly id: string;
   readonly source: string;
@@ -22,7 +22,7 @@ interface InputDecision {
   readonly key?: string;
   readonly label?: string;
   readonly description?: string;
-  /** `null` takes the source's default away: the input becomes required. */
+  /** `null` removes the source's default, so the input becomes required. */
   readonly default?: string | null;
   readonly options?: readonly string[];
 }
@@ -34,11 +34,11 @@ export interface SelectionEntry {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly model?: string;
-  /** The text a caller sends to a prompt that was written as the start of a chat. */
+  /** The text that a caller sends to a prompt that was written as the start of a chat. */
   readonly ask?: { readonly key: string; readonly label: string; readonly description?: string };
   readonly images?: readonly { readonly label: string; readonly description: string }[];
   readonly inputs?: Readonly<Record<string, InputDecision>>;
-  /** Literal replacements made in the source text before anything else; each must be found. */
+  /** Literal replacements in the source text, made before anything else; each `find` must occur in it. */
   readonly edits?: readonly (readonly [find: string, replacement: string])[];
 }
 
@@ -49,7 +49,7 @@ interface ImportedInput {
   options?: readonly string[];
 }
 
-/** One prompt of the JSON import form. */
+/** One prompt in the JSON import format. */
 interface ImportedPrompt {
   readonly title: string;
   readonly slug: string;
@@ -66,14 +66,14 @@ interface ImportedPrompt {
 
 type Piece = { readonly text: string } | { readonly name: string; readonly default: string | null };
 
-/** Names Liquid keeps for itself or the template context keeps for other things: read through `input[...]` only. */
+/** Names reserved by Liquid or the template context; inputs with these names can only be read as `input[...]`. */
 const RESERVED = new Set("input steps forloop blank empty nil null true false and or not contains".split(" "));
 const WORDS_NOT_TAGS = new Set(["the", "and", "for", "with", "of", "to", "a", "an", "in", "on", "your", "other"]);
-/** The request a chat prompt of prompts.chat ends with: an example, not a part of the instructions. */
+/** The request at the end of a chat prompt from prompts.chat: an example, not part of the instructions. */
 const EXAMPLE_REQUEST =
   /\s*\b(?:My|The) (?:first|initial|current|second)\b[^"“'‘.]{0,80}["“'‘]+([\s\S]{3,400}?)["”'’]+[.)]?\s*$/u;
 
-/** Converts one record. Throws when an edit of the review no longer fits the source text. */
+/** Converts one record. Throws if an edit from the review no longer matches the source text. */
 export function convertRecord(record: SourceRecord, entry: SelectionEntry): ImportedPrompt {
   const edited = applyEdits(stripFraming(record), record.id, entry.edits ?? []);
   const { body, example } = entry.ask === undefined ? { body: edited, example: null } : splitExample(edited);
@@ -102,7 +102,7 @@ export function convertRecord(record: SourceRecord, entry: SelectionEntry): Impo
   };
 }
 
-/** A seed prompt names a role, so that it runs on whatever models there are. */
+/** Seed prompts name a role, so that they run on the models that an installation has. */
 function roleOf({ modality }: SourceRecord, { images = [] }: SelectionEntry): string {
   if (modality !== "image") return "text-default";
   return images.length === 0 ? "image-default" : "image-edit-default";
@@ -119,14 +119,14 @@ function slugOf(title: string): string {
 }
 
 /**
- * Source text as Liquid that prints itself. A run of braces that would open an output or a tag goes into a raw block,
- * and so does a brace at the end of a piece, since a placeholder may follow it.
+ * Escapes source text so that Liquid prints it unchanged. Braces that would open an output or a tag are wrapped in a raw
+ * block, and so is a brace at the end of a piece, since a placeholder may follow it.
  */
 export function escapeLiquid(text: string): string {
   return text.replaceAll(/\{+%|\{{2,}|\{+$/gu, (run) => `{% raw %}${run}{% endraw %}`);
 }
 
-/** What the collections put around a template and what is no part of it. */
+/** Removes what the collections put around a template. */
 function stripFraming(record: SourceRecord): string {
   const text = record.text.trim();
   if (record.source === "useful-ai-prompts") return text.replace(/(?:\s*\n(?:```|---))+\s*$/u, "");
@@ -149,7 +149,7 @@ function splitExample(text: string): { body: string; example: string | null } {
   return { body: text.slice(0, match.index), example: (match[1] ?? "").trim() };
 }
 
-/** Cuts a text into literal pieces and inputs, as its collection marks them. */
+/** Splits a text into literal pieces and inputs, by the markers of its collection. */
 function findPlaceholders(record: SourceRecord, entry: SelectionEntry, text: string): Piece[] {
   const names = new Set([...record.variables.map((item) => item.name), ...Object.keys(entry.inputs ?? {})]);
   const defaults = new Map(record.variables.map((item) => [item.name, item.default ?? null]));
@@ -157,7 +157,7 @@ function findPlaceholders(record: SourceRecord, entry: SelectionEntry, text: str
   let end = 0;
   for (const match of text.matchAll(PATTERNS[record.source] ?? /$^/gu)) {
     const name = (match[1] ?? "").trim();
-    // `${...}` is also plain code in some prompts: only a name the record or the review lists is an input.
+    // In some prompts, `${...}` is code: only names that the record or the review lists are inputs.
     if (!names.has(name)) continue;
     pieces.push({ text: text.slice(end, match.index) }, { name, default: match[2] ?? defaults.get(name) ?? null });
     end = match.index + match[0].length;
@@ -165,7 +165,7 @@ function findPlaceholders(record: SourceRecord, entry: SelectionEntry, text: str
   return [...pieces, { text: text.slice(end) }];
 }
 
-/** The heading under which a fabric pattern expects its input, once or twice, with or without a fence or dots after it. */
+/** The heading under which a fabric pattern expects its input, once or twice, possibly followed by a fence or dots. */
 const FABRIC_INPUT_MARK = /(?:\s*\n[*#]*\s?(?:[A-Z]+ ){0,2}INPUT:?%?\**)+(?:\s*(?:```|…))?\s*$/u;
 
 const PATTERNS: Readonly<Record<string, RegExp>> = {
@@ -185,20 +185,20 @@ function placeholder(key: string): string {
   return plain ? `{{ ${key} }}` : `{{ input[${JSON.stringify(key)}] }}`;
 }
 
-/** The inputs a useful-ai-prompts record lists under "Required", with the remark that stands behind each name. */
+/** Lists the inputs that a useful-ai-prompts record has under "Required", with the remark after each name. */
 function listNamedInputs(record: SourceRecord): { name: string; description?: string }[] {
   const section = /<input_handling>([\s\S]*?)<\/input_handling>/u.exec(record.text)?.[1] ?? "";
   const lines = section.split("\n").map((line) => line.replace(/^\s*[-*]\s*/u, ""));
   return record.variables.map(({ name }) => {
     const line = lines.find((candidate) => candidate.startsWith(name));
     const remark = remarkOf((line ?? "").slice(name.length));
-    return remark === "" ? { name } : { name, description: capitalise(remark) };
+    return remark === "" ? { name } : { name, description: capitalize(remark) };
   });
 }
 
 /**
- * `(sales page, ad): determines the structure` becomes `sales page, ad`: what stands behind the colon tells the model
- * why it asks, not the caller what to write.
+ * `(sales page, ad): determines the structure` becomes `sales page, ad`: the part after the colon tells the model why it
+ * asks, not the caller what to write.
  */
 function remarkOf(rest: string): string {
   const plain = rest.replace(/^\(s\)[^(]*/u, "").replace(/:\s*(?:[a-z]+s) [^:]*$/u, "");
@@ -234,22 +234,24 @@ function addAsk(
   return placeholder(ask.key);
 }
 
-/** `targetAudience` and `target_audience` become `Target audience`; names written as words stay as they are. */
+/** `targetAudience` and `target_audience` become `Target audience`; names that are already words stay as they are. */
 function labelOf(key: string): string {
-  if (key.includes(" ")) return capitalise(key);
+  if (key.includes(" ")) return capitalize(key);
   const words = key.replaceAll("_", " ").replaceAll(/([a-z0-9])([A-Z])/gu, "$1 $2");
-  return capitalise(
+  return capitalize(
     words === words.toUpperCase()
       ? words.toLowerCase()
       : words.replaceAll(/ [A-Z](?=[a-z])/gu, (hit) => hit.toLowerCase()),
   );
 }
 
-function capitalise(text: string): string {
+function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function cleanTags(tags: readonly string[]): string[] {
-  const kept = tags.map((tag) => tag.toLowerCase().trim()).filter((tag) => tag.length > 1 && !WORDS_NOT_TAGS.has(tag));
-  return [...new Set(kept)].slice(0, 8);
+  const cleaned = tags
+    .map((tag) => tag.toLowerCase().trim())
+    .filter((tag) => tag.length > 1 && !WORDS_NOT_TAGS.has(tag));
+  return [...new Set(cleaned)].slice(0, 8);
 }

@@ -32,7 +32,7 @@ const NOT_ABOUT_SQL = [
   "packages/server/test/runs/{author-share,last-look,late-requests,mask}.test.ts",
   "packages/server/test/runs/{refused-creates,run-events,run-log,run-once,web-search-price,waiting*}.test.ts",
   "packages/server/test/search/search-{embed-batches,kill,overload,quality,robustness,titles}.test.ts",
-  "packages/server/test/wire/{authentication,authorisation,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",
+  "packages/server/test/wire/{authentication,authorization,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",
   "packages/server/test/wire/{cancel-run,create-run.*,files.410,get-me.200,get-prompt,get-run}.test.ts",
   "packages/server/test/wire/{python-client,rate-limit.429,resources,run-states,sandbox-directives,search-prompts}.test.ts",
 ];

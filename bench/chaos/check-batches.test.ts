@@ -20,7 +20,7 @@ beforeAll(async () => {
   await person.client.send("createWebhook", { body: { url: receiver.url, events: ["run.finished"] } });
   const { client } = await server.createKey(person.accountId);
   const { promptVersionId } = await server.publish(directedPrompt());
-  const items = ["tokens=1", "refuse", "tokens=2"].map((behaviour) => ({ inputs: { textInputs: { do: behaviour } } }));
+  const items = ["tokens=1", "refuse", "tokens=2"].map((behavior) => ({ inputs: { textInputs: { do: behavior } } }));
   const { batchId } = await client.batches.create({ promptVersionId, items });
   await client.batches.wait(batchId, { pollMs: 20 });
   await awaitDeliveries(server.app.db, 10_000);

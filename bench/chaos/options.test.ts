@@ -63,11 +63,11 @@ describe("the options of a chaos run", () => {
     [["--minutes", "--plan"], '--minutes must be a whole number from 1 to 10080, got "--plan".'],
     [["--accounts", "1"], '--accounts must be a whole number from 2 to 100, got "1".'],
     [["--out", ""], '--out must be a file, got "".'],
-    [["--plan=yes"], '--plan takes no value, got "yes".'],
-    [["--kill", "5"], "--kill is no option."],
-    [["--constructor"], "--constructor is no option."],
-    [["-k", "5"], "-k is no option."],
-    [["30"], '"30" is no option.'],
+    [["--plan=yes"], '--plan does not accept a value, got "yes".'],
+    [["--kill", "5"], "Unknown option: --kill."],
+    [["--constructor"], "Unknown option: --constructor."],
+    [["-k", "5"], "Unknown option: -k."],
+    [["30"], '"30" is not an option.'],
   ])("refuse %j with a sentence", (argv, fault) => {
     expect(faultsOf(...argv)).toContain(fault);
   });

@@ -115,9 +115,9 @@ function readFlags(argv: readonly string[]) {
   const values = new Map<FlagName, string>();
   const faults: string[] = [];
   for (const token of tokens) {
-    if (token.kind === "positional") faults.push(`"${token.value}" is no option.`);
+    if (token.kind === "positional") faults.push(`"${token.value}" is not an option.`);
     if (token.kind !== "option") continue;
-    if (!isFlag(token.name)) faults.push(`${token.rawName} is no option.`);
+    if (!isFlag(token.name)) faults.push(`Unknown option: ${token.rawName}.`);
     else if (isFitting(FLAGS[token.name], token.value)) values.set(token.name, token.value ?? "");
     else faults.push(describeFault(token.name, token.value));
   }
@@ -134,7 +134,7 @@ function isFitting(flag: Flag, given: string | undefined): boolean {
 
 function describeFault(name: FlagName, given: string | undefined): string {
   const { value, expected } = FLAGS[name];
-  if (value === "") return `--${name} takes no value, got "${given}".`;
+  if (value === "") return `--${name} does not accept a value, got "${given}".`;
   return `--${name} must be ${expected}, got ${given === undefined ? "none" : `"${given}"`}.`;
 }
 

@@ -48,11 +48,11 @@ export function readWords(sections: Sections): Word[] {
 
 /** One vector for each stem, in code-unit order: the words of a stem by their use, less what all words have in common. */
 export function deriveGeneralVectors(words: readonly Word[]): { terms: string[]; vectors: Float64Array[] } {
-  const centred = centre(words.map(({ vector }) => vector));
-  const directions = commonDirections(centred);
+  const centered = center(words.map(({ vector }) => vector));
+  const directions = commonDirections(centered);
   const sums = new Map<string, Float64Array>();
   for (const [rank, { text }] of words.entries()) {
-    const vector = withoutDirections(centred[rank] as Float64Array, directions);
+    const vector = withoutDirections(centered[rank] as Float64Array, directions);
     const term = stemEnglish(text);
     const sum = sums.get(term) ?? new Float64Array(vector.length);
     for (let k = 0; k < sum.length; k += 1) sum[k] = (sum[k] as number) + (vector[k] as number) / (rank + RANK_OFFSET);
@@ -62,15 +62,15 @@ export function deriveGeneralVectors(words: readonly Word[]): { terms: string[];
   return { terms, vectors: terms.map((term) => sums.get(term) ?? new Float64Array()) };
 }
 
-function centre(vectors: readonly ArrayLike<number>[]): Float64Array[] {
+function center(vectors: readonly ArrayLike<number>[]): Float64Array[] {
   const mean = new Float64Array(vectors[0]?.length ?? 0);
   for (const vector of vectors) {
     for (let k = 0; k < mean.length; k += 1) mean[k] = (mean[k] as number) + (vector[k] as number) / vectors.length;
   }
   return vectors.map((vector) => {
-    const centred = new Float64Array(mean.length);
-    for (let k = 0; k < mean.length; k += 1) centred[k] = (vector[k] as number) - (mean[k] as number);
-    return centred;
+    const centered = new Float64Array(mean.length);
+    for (let k = 0; k < mean.length; k += 1) centered[k] = (vector[k] as number) - (mean[k] as number);
+    return centered;
   });
 }
 

@@ -43,8 +43,8 @@ describe("Ctrl-C during startup", () => {
   const isThere = async (name: string) => (await lstat(join(own.directory, "data", name)).catch(() => null)) !== null;
 
   test.each([
-    ["before the database is there", () => isThere("pg.lock")],
-    ["when the database has come up", async () => (await own.serverPid()) !== null],
+    ["before the database exists", () => isThere("pg.lock")],
+    ["once the database is up", async () => (await own.serverPid()) !== null],
     ["while the marketplace is published", () => isThere("secret")],
   ])("%s leaves nothing running, and the next start completes the work", async (_when, hasCome) => {
     const running = start(["serve", "--json"], own.environment);
@@ -72,7 +72,7 @@ describe("the marketplace is created even when the database connection is lost",
 
   test.each([
     ["while it is published", "insert into prompt_versions"],
-    ["while the demo is looked for", "from api_keys where key_hash"],
+    ["while the demo key is looked up", "from api_keys where key_hash"],
   ])("%s", async (_, statement) => {
     const proxy = await startTcpProxy(installation.url);
     onTestFinished(() => proxy.close());

@@ -259,7 +259,7 @@ describe("promptd admin credits grant", () => {
   test.each<[name: string, flags: string[], expires?: string]>([
     ["another amount", ["--amount", "50"]],
     ["another expiry", ["--amount", "40", "--expires", "2999-01-31T18:00:00Z"]],
-    ["no expiry any more", ["--amount", "9"], "2999-01-31T18:00:00Z"],
+    ["no expiry", ["--amount", "9"], "2999-01-31T18:00:00Z"],
   ])("under a key that was used before with %s are refused, and nothing is granted", async (name, flags, expires) => {
     const user = `${name.replaceAll(" ", "-")}@example.org`;
     await createUser(user);

@@ -28,7 +28,7 @@ const WORDS = 'It\'s $HOME, `date` \\n \\ "quoted" $(date) ${PATH}\nJSON\n\'\'\'
 /** Photos from phones have megabytes, and file names can contain any character. */
 const PIXELS = 830;
 const PHOTO = writePng(
-  { width: PIXELS, height: PIXELS, depth: 8, colour: 2 },
+  { width: PIXELS, height: PIXELS, depth: 8, color: 2 },
   Buffer.concat(Array.from({ length: PIXELS }, () => Buffer.concat([Buffer.alloc(1), randomBytes(3 * PIXELS)]))),
 );
 const NAME = "IMG 1's $1 `x`.png";

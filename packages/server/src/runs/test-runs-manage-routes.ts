@@ -37,8 +37,8 @@ export function testRunsManageRoutes(options: RunsRoutesOptions) {
       const { outputs, runStatus } = run;
       const isSucceeded = runStatus === "succeeded";
       const judged = { accountId, promptId, promptVersionId, runId, isSucceeded, outputs };
-      const judgement = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
-      return { data: { run, ...judgement } };
+      const judgment = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
+      return { data: { run, ...judgment } };
     },
   } satisfies Partial<ManageHandlers>;
 }

@@ -78,7 +78,7 @@ describe("without a well-formed key, the answer says what is wrong and nothing i
     ["another scheme", [`Basic ${key}`], FORM],
     ["a word before the scheme", [`x Bearer ${key}`], FORM],
     ["a scheme that only ends in Bearer", [`xBearer ${key}`], FORM],
-    ["no blank after the scheme", [`Bearer${key}`], FORM],
+    ["no space after the scheme", [`Bearer${key}`], FORM],
     ["two words after it", [`Bearer ${key} ${key}`], FORM],
     ["nothing after it", ["Bearer "], FORM],
     ["256 characters", [`Bearer ${"a".repeat(249)}`], INVALID],

@@ -38,8 +38,8 @@ async function triesSoFar(): Promise<number> {
   );
   return row?.n ?? 0;
 }
-const itemsOf = (count: number, behaviour: string) =>
-  Array.from({ length: count }, () => ({ inputs: { textInputs: { do: behaviour } } }));
+const itemsOf = (count: number, behavior: string) =>
+  Array.from({ length: count }, () => ({ inputs: { textInputs: { do: behavior } } }));
 const countsOf = async ({ client }: TestCaller, batchId: string) => (await client.batches.get(batchId)).counts;
 
 test("an error is retried after a rest while another account's batch continues, and no item is lost", async () => {

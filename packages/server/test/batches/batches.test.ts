@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const item = (behaviour: string, key?: string) => ({ inputs: { textInputs: { do: behaviour } }, key });
+const item = (behavior: string, key?: string) => ({ inputs: { textInputs: { do: behavior } }, key });
 
 async function resultsOf(client: TestCaller["client"], batchId: string): Promise<BatchResult[]> {
   const results: BatchResult[] = [];

@@ -51,7 +51,7 @@ test("a host that fails for one account is still used for another", async () => 
 test("while an account's input image is decoded, its generated images are stored as usual", async () => {
   const files = await openFiles(rig);
   const side = 6_000;
-  const large = writePng({ width: side, height: side, depth: 8, colour: 6 }, Buffer.alloc((4 * side + 1) * side));
+  const large = writePng({ width: side, height: side, depth: 8, color: 6 }, Buffer.alloc((4 * side + 1) * side));
   let isLoaded = false;
   const loading = files.loadImages(await storeInput(files, large), LIMITS, never).finally(() => (isLoaded = true));
   // If images waited for the input, only those from before its decoding would be stored.

@@ -89,7 +89,7 @@ describe("image inputs", () => {
       response.writeHead(200).end(Buffer.alloc(10 * 1_048_576 + 1)),
     );
     rig.host.routes.set("/page", (_request, response) => response.writeHead(200).end("<html></html>"));
-    const bomb = writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(100));
+    const bomb = writePng({ width: 50_000, height: 50_000, depth: 1, color: 0 }, Buffer.alloc(100));
     rig.host.routes.set("/bomb", (_request, response) => response.writeHead(200).end(bomb));
     const messageOf = async (path: string) => {
       const outcome = await files.loadImages([url(path)], LIMITS, never);

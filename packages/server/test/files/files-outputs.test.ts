@@ -209,7 +209,7 @@ describe("a generated image", () => {
     ["a truncated PNG", Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1"), "cannot be read"],
     [
       "2.5 gigapixels",
-      writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(100)),
+      writePng({ width: 50_000, height: 50_000, depth: 1, color: 0 }, Buffer.alloc(100)),
       "is too large",
     ],
   ])("that is %s is refused with a message and not stored", async (_name, bytes, words) => {

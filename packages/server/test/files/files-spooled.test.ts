@@ -86,7 +86,7 @@ describe("a spooled video", () => {
   test("of a canceled run is removed, not stored", async () => {
     const files = await open();
     const content = await files.spool.write(inPieces(MP4));
-    const reason = new Error("cancelled");
+    const reason = new Error("canceled");
     const output = { modality: "video" as const, mediaType: "video/mp4", content };
     await expect(files.storeOutput(output, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(await readdir(join(dataDir, "files"))).toEqual(["incoming", "partial"]);

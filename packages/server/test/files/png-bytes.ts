@@ -4,14 +4,14 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 /** A PNG written by hand, so that a test can put values in its header that no encoder would. */
 export function writePng(
-  header: { width: number; height: number; depth: number; colour: number; isInterlaced?: boolean },
+  header: { width: number; height: number; depth: number; color: number; isInterlaced?: boolean },
   data: Buffer,
 ): Buffer {
   const fields = Buffer.alloc(13);
   fields.writeUInt32BE(header.width, 0);
   fields.writeUInt32BE(header.height, 4);
   fields.writeUInt8(header.depth, 8);
-  fields.writeUInt8(header.colour, 9);
+  fields.writeUInt8(header.color, 9);
   fields.writeUInt8(header.isInterlaced === true ? 1 : 0, 12);
   return Buffer.concat([SIGNATURE, chunk("IHDR", fields), chunk("IDAT", deflateSync(data)), chunk("IEND")]);
 }

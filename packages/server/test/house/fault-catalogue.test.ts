@@ -64,10 +64,10 @@ test("every file, test, and fault point that a case names exists, and a case wit
 
 describe("a wrong row is found", () => {
   test.each([
-    ["that names a file which is not there", '`no-such.test.ts`: "a thing"', "no file no-such.test.ts"],
-    ["that names a test which is not there", '`tidy.test.ts`: "is never"', 'no test "is never" in tidy.test.ts'],
-    ["that names a fault point which is not there", 'No test: `create.nowhere` "x"', "no fault point create.nowhere"],
-    ["that names a file and no test of it", "`fault-catalogue.test.ts`", "neither a test nor a reason"],
+    ["that names a file that does not exist", '`no-such.test.ts`: "a thing"', "no file no-such.test.ts"],
+    ["that names a test that does not exist", '`tidy.test.ts`: "is never"', 'no test "is never" in tidy.test.ts'],
+    ["that names a fault point that does not exist", 'No test: `create.nowhere` "x"', "no fault point create.nowhere"],
+    ["that names a file but none of its tests", "`fault-catalogue.test.ts`", "neither a test nor a reason"],
   ])("%s", (_, text, problem) => {
     expect(problemsOf({ number: 1, text }).join("\n")).toContain(`1: ${problem}`);
   });

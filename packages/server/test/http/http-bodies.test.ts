@@ -123,7 +123,7 @@ describe("an invalid UTF-8 body", () => {
     ["a lone continuation byte", [0x80]],
     ["an overlong form", [0xc0, 0xaf]],
     ["an encoded surrogate", [0xed, 0xa0, 0x80]],
-    ["a cut character", [0xe2, 0x82]],
+    ["a truncated character", [0xe2, 0x82]],
     ["0xff", [0xff]],
   ])("with %s is 400 with its position, never U+FFFD", async (_name, bytes) => {
     const body = new Uint8Array([...head, ...bytes, ...Buffer.from('"}}}')]);
@@ -135,7 +135,7 @@ describe("an invalid UTF-8 body", () => {
   });
 
   test.each([
-    ["40,000 good bytes", "é".repeat(20_000)],
+    ["40,000 valid bytes", "é".repeat(20_000)],
     ["a U+FFFD that was sent", "a\ufffd é \ufffd"],
   ])("after %s is found at its position", async (_name, before) => {
     const body = new Uint8Array([...head, ...Buffer.from(before), 0xff]);

@@ -52,7 +52,7 @@ describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the co
     ["Transfer-Encoding: gzip alone", `${POST_RUN}Transfer-Encoding: gzip\r\n\r\n`],
     ["Transfer-Encoding: identity", `${POST_RUN}Transfer-Encoding: identity\r\n\r\n`],
     ["an unknown Transfer-Encoding", `${POST_RUN}Transfer-Encoding: xchunked\r\n\r\nabc`],
-    ["an absolute address with a user name", `GET http://a@other/v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
+    ["an absolute URL with a user name", `GET http://a@other/v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
     ["the method BREW", `BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n`],
     ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["HTTP/0.9", "GET /v1/me\r\n\r\n"],

@@ -78,7 +78,7 @@ describe("a response is refused", () => {
   test.each([
     ["from a page of another origin", { origin: "https://evil.example" }],
     ["for another domain", { rpId: "evil.example" }],
-    ["without the person being verified", { isVerified: false }],
+    ["without verifying the person", { isVerified: false }],
   ])("%s", async (_what, page) => {
     expect(await codeOf(answerOf(authenticator, page).then(signIn))).toBe("VALIDATION_ERROR");
   });

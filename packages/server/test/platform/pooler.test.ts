@@ -135,7 +135,7 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
 
   test.each([
     ["that supports only single statements", { pool_mode: "statement" }, "*", "pool_mode = transaction"],
-    ["that has no entry for the database", { auth_type: "trust" }, "other", "[databases]"],
+    ["without an entry for the database", { auth_type: "trust" }, "other", "[databases]"],
     ["that does not know the user", { auth_type: "trust", auth_file: "/dev/null" }, "*", "auth_file"],
     ["that expects another password", { auth_type: "scram-sha-256", auth_file: "/dev/null" }, "*", "password"],
   ])("one %s is refused at once, and the message says what to set", async (_what, changes, entry, advice) => {

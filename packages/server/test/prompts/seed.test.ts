@@ -93,13 +93,13 @@ describe("the selected prompts", () => {
   });
 
   test("come from collections whose license is in LICENSES.md, with the MIT text", async () => {
-    const licences = await readSeed("LICENSES.md");
+    const licenses = await readSeed("LICENSES.md");
     for (const source of new Set((await readRecords()).map((record) => record.source)))
-      expect(licences).toMatch(
+      expect(licenses).toMatch(
         new RegExp(`^\\| ${source.replaceAll(".", "\\.")} \\|.*\\| (?:CC0 1\\.0|MIT, Copyright) `, "mu"),
       );
-    expect(licences).toContain("Permission is hereby granted, free of charge");
-    expect(licences).toContain('THE SOFTWARE IS PROVIDED "AS IS"');
+    expect(licenses).toContain("Permission is hereby granted, free of charge");
+    expect(licenses).toContain('THE SOFTWARE IS PROVIDED "AS IS"');
   });
 
   test("have at most 12,000 characters each in their source", async () => {

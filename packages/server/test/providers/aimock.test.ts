@@ -111,7 +111,7 @@ describe.each(TEXT_MODELS)("text of %s", (_name, entry) => {
     const { adapter } = rig();
     const cancel = new AbortController();
     const call = adapter.callModel(callOf(entry()), cancel.signal);
-    const reason = new Error("cancelled");
+    const reason = new Error("canceled");
     cancel.abort(reason);
     await expect(call).rejects.toBe(reason);
   });

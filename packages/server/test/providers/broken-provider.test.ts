@@ -195,7 +195,7 @@ describe("through the policy, on a real database", () => {
       arrived();
     });
     const cancel = new AbortController();
-    const reason = new Error("cancelled");
+    const reason = new Error("canceled");
     const call = setup(url)({}, cancel.signal);
     await reached;
     cancel.abort(reason);

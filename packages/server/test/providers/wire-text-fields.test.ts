@@ -79,8 +79,8 @@ describe("a schema", () => {
   const closed = { ...open, required: ["a"], additionalProperties: false };
 
   test.each([
-    ["that leaves something open is not sent in OpenAI's strict mode", open, false],
-    ["that says everything is", closed, true],
+    ["that allows other fields is not sent in OpenAI's strict mode", open, false],
+    ["that allows no other fields is", closed, true],
   ])("%s", async (_name, outputSchema, strict) => {
     const { body } = await send(entryOf("openai/gpt-5.2"), { outputSchema });
     expect(body["text"]).toMatchObject({ format: { type: "json_schema", strict, schema: open } });

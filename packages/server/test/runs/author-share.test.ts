@@ -79,7 +79,7 @@ test("a run keeps the author and the share from its creation", async () => {
 });
 
 test.each<[string, Record<string, string>]>([
-  ["where everybody may sign up", { PROMPTD_SIGN_UP: "open" }],
+  ["where anyone can sign up", { PROMPTD_SIGN_UP: "open" }],
   ["where the operator says so", { PROMPTD_AUTHOR_RUNS: "charged" }],
 ])("an author's own runs are charged %s, and the author earns nothing from them", async (_where, environment) => {
   const app = await server.startAnother("api", environment);

@@ -290,7 +290,7 @@ test("a run that begins in the process that creates it calls its model without c
 test.each([
   ["unknown makes the worker search for lost runs", new Error("Query read timeout"), ["fail", "begin 0"]],
   [
-    "a database refusal makes it search for nothing",
+    "a refusal by the database makes it search for nothing",
     Object.assign(new Error("a check"), { code: "23514" }),
     ["begin 0"],
   ],

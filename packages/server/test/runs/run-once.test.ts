@@ -25,12 +25,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Calls `run` once through a proxy. @returns the state of the run that it returns. */
-type RunOnce = (caller: TestCaller, way: Way, behaviour: string) => Promise<string>;
+type RunOnce = (caller: TestCaller, way: Way, behavior: string) => Promise<string>;
 
-const withJavaScript: RunOnce = async ({ apiKey }, { url }, behaviour) => {
+const withJavaScript: RunOnce = async ({ apiKey }, { url }, behavior) => {
   const delay = () => wait(PAUSE_MS);
   const client = createClient({ baseUrl: url, apiKey, delay, onWarning: () => {} }); // warnings that it is still trying
-  const { runStatus } = await client.run(version, { inputs: { do: behaviour }, retryForMs: 10_000_000 });
+  const { runStatus } = await client.run(version, { inputs: { do: behavior }, retryForMs: 10_000_000 });
   return runStatus;
 };
 
@@ -41,8 +41,8 @@ client = Client(os.environ["URL"], os.environ["KEY"], retry_for=10_000, sleep=la
 print(client.run(os.environ["VERSION"], inputs={"do": os.environ["DO"]}).run_status)
 `;
 
-const withPython: RunOnce = async ({ apiKey }, { url }, behaviour) => {
-  const env = { URL: url, KEY: apiKey, VERSION: version, DO: behaviour, PYTHONDONTWRITEBYTECODE: "1" };
+const withPython: RunOnce = async ({ apiKey }, { url }, behavior) => {
+  const env = { URL: url, KEY: apiKey, VERSION: version, DO: behavior, PYTHONDONTWRITEBYTECODE: "1" };
   const child = spawn("python3", ["-W", "ignore:Still trying", "-c", PYTHON], {
     cwd: join(ROOT, "python"),
     env: { ...process.env, ...env },
@@ -69,8 +69,8 @@ describe.each(CLIENTS)("one call of run in %s makes one run", (_, runOnce) => {
   test.each<[string, Trouble[], number[]]>([
     ["after a lost response", ["lost", "lost", "none"], [0, 0, 200]],
     ["after a proxy's bare 504", ["page", "page", "none"], [504, 504, 200]],
-    ["in a storm of 429", [...Array<Trouble>(30).fill("busy"), "none"], [...Array<number>(30).fill(429), 200]],
-    ["after the 504 of the server", ["hasty"], [504, 200]],
+    ["in a storm of 429s", [...Array<Trouble>(30).fill("busy"), "none"], [...Array<number>(30).fill(429), 200]],
+    ["after the server's own 504", ["hasty"], [504, 200]],
     ["after all of them", ["busy", "lost", "page", "hasty", "busy", "page"], [429, 0, 504, 504, 429, 504, 200]],
   ])("%s", async (_what, troubles, seen) => {
     const caller = await server.createCaller();

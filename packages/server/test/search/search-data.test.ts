@@ -51,19 +51,19 @@ test("training is deterministic: the same prompts give the same bits", () => {
 });
 
 test("the general vectors are exactly what the kept words produce, byte for byte", async () => {
-  const learnt = decodeBaseVectors(await readSections("base-vectors.bin.gz"));
-  const built = await buildGeneralVectors(learnt, readTrainingPrompts());
+  const learned = decodeBaseVectors(await readSections("base-vectors.bin.gz"));
+  const built = await buildGeneralVectors(learned, readTrainingPrompts());
   const rebuild = "run: node --conditions=promptd-source scripts/build-search-data.ts";
   expect(hashSections(built), rebuild).toBe(hashSections(await readSections("general-vectors.bin.gz")));
 }, 60_000);
 
 test("the shipped vectors cover the words of the training prompts and common English", async () => {
-  const [learnt, general] = (await loadBuiltInEmbedder()).tables;
+  const [learned, general] = (await loadBuiltInEmbedder()).tables;
   for (const term of ["recip", "databas", "resum", "travel", "logo", "poem"]) {
-    expect(learnt?.knows(term)).toBe(true);
+    expect(learned?.knows(term)).toBe(true);
     expect(general?.knows(term)).toBe(true);
   }
   for (const term of ["trombon", "ikea", "pokemon"]) expect(general?.knows(term)).toBe(true);
-  expect(learnt?.knows("xylozant")).toBe(false);
+  expect(learned?.knows("xylozant")).toBe(false);
   expect(general?.knows("xylozant")).toBe(false);
 });

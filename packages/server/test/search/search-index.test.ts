@@ -63,7 +63,7 @@ test("a new version replaces the words of the old one", async () => {
   expect(await fixture.titles("violin")).toEqual(["Violin teacher"]);
 });
 
-test.each(["before the database looks for its words", "after that, and the copy in memory follows"])(
+test.each(["before the database searches for its words", "after that, and the copy in memory follows"])(
   "a prompt is found while its next version is published, %s",
   async (moment) => {
     const { db } = fixture;

@@ -83,8 +83,8 @@ describe("401 says that the key is not valid, in one constant text", () => {
     ["of another service", () => "sk-abcdefghijklmnopqrstuvwxyz0123456789"],
     ["too short", () => caller.apiKey.slice(0, -1)],
     ["too long", () => `${caller.apiKey}a`],
-    ["with a slip in it", () => swapTwo(caller.apiKey)],
-    ["in another case", () => `pd_${caller.apiKey.slice(3).toUpperCase()}`],
+    ["with a typo", () => swapTwo(caller.apiKey)],
+    ["in the wrong case", () => `pd_${caller.apiKey.slice(3).toUpperCase()}`],
     ["with a NUL escape", () => `${caller.apiKey.slice(0, -3)}%00`],
   ])("%s", async (_, key) => {
     expect(await authorize(`Bearer ${key()}`)).toEqual({ httpStatus: 401, message: INVALID });

@@ -70,7 +70,7 @@ test("any key fails on a model without options, and the message says so", async 
   );
 });
 
-test.each(["constructor", "toString", "hasOwnProperty"])("an inherited name is no option: %s", async (key) => {
+test.each(["constructor", "toString", "hasOwnProperty"])("an inherited name is not an option: %s", async (key) => {
   expect(issuesOf(await run(promptFile(), { [key]: "low" }))).toMatchObject([{ code: "unsupported_option" }]);
 });
 

@@ -64,7 +64,7 @@ describe("a required key", () => {
 });
 
 describe("an optional key", () => {
-  test.each([{}, { tone: "" }, { tone: "  " }])("takes its default when it is absent or blank: %j", async (given) => {
+  test.each([{}, { tone: "" }, { tone: "  " }])("uses its default when it is absent or blank: %j", async (given) => {
     const { write } = await prompt("{ tone: { default: calm } }", "[{{ tone }}]");
     expect(await write(given)).toBe("[calm]");
   });

@@ -88,9 +88,9 @@ describe("404 is the answer to", () => {
     ["a later expiry", (url: URL) => url.searchParams.set("e", "9999999999")],
     ["another key", (url: URL) => url.searchParams.set("k", "2")],
     ["no signature", (url: URL) => (url.search = "")],
-    ["another ending", (url: URL) => (url.pathname = url.pathname.replace(".png", ".mp4"))],
+    ["another extension", (url: URL) => (url.pathname = url.pathname.replace(".png", ".mp4"))],
     ["another file", (url: URL) => (url.pathname = url.pathname.replace(/[0-9a-f]{4}\.png/, "0000.png"))],
-    ["a path that climbs", (url: URL) => (url.pathname = "/files/..%2f..%2fpg%2fPG_VERSION")],
+    ["a path that climbs out of the store", (url: URL) => (url.pathname = "/files/..%2f..%2fpg%2fPG_VERSION")],
   ])("%s", async (_, edit) => {
     const answer = await read(change(edit));
     expect(answer.httpStatus).toBe(404);

@@ -7,7 +7,7 @@ import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, issuesOf, postRun, runOf } from "./requests.ts";
 
-/** Two values of `quality` are gone, one is new, and `size` is no option any more. */
+/** Two values of `quality` are gone, one is new, and `size` is no longer an option. */
 const CHANGED = {
   model: "sandbox/image",
   runOptions: {

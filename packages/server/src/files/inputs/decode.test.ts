@@ -191,15 +191,15 @@ describe("bombs", () => {
   test.each<[string, () => Buffer]>([
     [
       "a PNG of 2.5 gigapixels",
-      () => writePng({ width: 50_000, height: 50_000, depth: 1, colour: 0 }, Buffer.alloc(1_000_000)),
+      () => writePng({ width: 50_000, height: 50_000, depth: 1, color: 0 }, Buffer.alloc(1_000_000)),
     ],
     [
       "a PNG of 8,193 pixels per side",
-      () => writePng({ width: 8_193, height: 1, depth: 1, colour: 0 }, Buffer.alloc(1_026)),
+      () => writePng({ width: 8_193, height: 1, depth: 1, color: 0 }, Buffer.alloc(1_026)),
     ],
     [
       "a PNG of 50.3 megapixels",
-      () => writePng({ width: 8_192, height: 6_144, depth: 1, colour: 0 }, Buffer.alloc(1_025 * 6_144)),
+      () => writePng({ width: 8_192, height: 6_144, depth: 1, color: 0 }, Buffer.alloc(1_025 * 6_144)),
     ],
     ["a GIF of 4 gigapixels", () => gifOf(65_535, 65_535)],
   ])("%s is refused by its header, without allocating memory", async (_name, make) => {
@@ -211,7 +211,7 @@ describe("bombs", () => {
   });
 
   test("an image that needs too much memory to unpack is refused by its header", async () => {
-    const shape = { width: 8_192, height: 6_000, colour: 6, isInterlaced: true };
+    const shape = { width: 8_192, height: 6_000, color: 6, isInterlaced: true };
     const deep = writePng({ ...shape, depth: 16 }, Buffer.alloc(1_000));
     expect(await faultOf(prepareForModel(deep, LIMITS))).toBe("too-much-memory");
     const flat = writePng({ ...shape, depth: 8 }, Buffer.alloc(1_000));
@@ -242,12 +242,12 @@ describe("bombs", () => {
   });
 
   test("exactly 8,192 pixels per side and 50 megapixels are accepted", async () => {
-    const image = writePng({ width: 8_192, height: 6_103, depth: 1, colour: 0 }, Buffer.alloc(1_025 * 6_103));
+    const image = writePng({ width: 8_192, height: 6_103, depth: 1, color: 0 }, Buffer.alloc(1_025 * 6_103));
     expect(await faultOf(prepareForModel(image, LIMITS))).toBe("taken");
   });
 
   test.each(["zTXt", "iCCP"])("a compressed %s part of 100 MB costs no memory", async (name) => {
-    const image = writePng({ width: 8, height: 8, depth: 8, colour: 2 }, Buffer.alloc(25 * 8));
+    const image = writePng({ width: 8, height: 8, depth: 8, color: 2 }, Buffer.alloc(25 * 8));
     const part = chunk(
       name,
       Buffer.concat([Buffer.from("x\0\0", "latin1"), deflateSync(Buffer.alloc(100_000_000, 65))]),

@@ -4,9 +4,9 @@ import { estimateDecodedBytes } from "./decode.ts";
 import { createDecodingBudget } from "./decoding-budget.ts";
 
 const never = new AbortController().signal;
-const LIGHT = writePng({ width: 8, height: 8, depth: 8, colour: 2 }, Buffer.alloc(25 * 8));
+const LIGHT = writePng({ width: 8, height: 8, depth: 8, color: 2 }, Buffer.alloc(25 * 8));
 /** About 240 MiB when unpacked. */
-const HEAVY = writePng({ width: 8_192, height: 6_000, depth: 8, colour: 6, isInterlaced: true }, Buffer.alloc(100));
+const HEAVY = writePng({ width: 8_192, height: 6_000, depth: 8, color: 6, isInterlaced: true }, Buffer.alloc(100));
 
 /** Jobs that last until the test ends them; `begun` lists started jobs in order. */
 function jobs() {

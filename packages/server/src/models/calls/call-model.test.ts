@@ -133,7 +133,7 @@ describe("a call", () => {
     const { call, runId } = setup();
     const cancel = new AbortController();
     const outcome = call("sandbox: hang", {}, cancel.signal);
-    const reason = new Error("cancelled by its owner");
+    const reason = new Error("canceled by its owner");
     await eventually(async () => {
       const rows = await db.query("select 1 from provider_calls where run_id = $1", [runId]);
       expect(rows).toHaveLength(1);

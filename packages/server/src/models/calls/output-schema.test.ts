@@ -25,7 +25,7 @@ describe("an answer", () => {
   test.each([
     ["JSON that fits", '{"name":"a","age":3}', '{"name":"a","age":3}'],
     ["JSON in a fence", '```json\n{"name":"a"}\n```', '{"name":"a"}'],
-    ["JSON between blanks", '\n {"name":"a"} \n', '{"name":"a"}'],
+    ["JSON between spaces", '\n {"name":"a"} \n', '{"name":"a"}'],
   ])("of %s is the JSON", (_name, answer, text) => {
     expect(readJsonAnswer(SCHEMA, answer)).toEqual({ kind: "fits", text });
   });
@@ -56,7 +56,7 @@ test.each([
   ["schema.anyOf must be a list of schemas", { anyOf: [] }],
   ["schema.minLength must be a whole number, 0 or greater", { type: "string", minLength: "3" }],
   ["schema.exclusiveMinimum must be a number", { type: "number", exclusiveMinimum: true }],
-])("a malformed schema is rejected with the place and what was expected: %s", (message, schema) => {
+])("a malformed schema is rejected with the location and what was expected: %s", (message, schema) => {
   expect(schemaFault(schema)).toContain(message);
 });
 

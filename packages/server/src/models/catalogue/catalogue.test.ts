@@ -240,7 +240,7 @@ describe("an overlay", () => {
       { ...own, runOptions: [] },
       "models[0].runOptions: must be an object, got an array",
     ],
-    ["an unknown word", { ...own, api: "x" }, 'models[0].api: must be "responses" or "chat", got "x"'],
+    ["an unknown value", { ...own, api: "x" }, 'models[0].api: must be "responses" or "chat", got "x"'],
     ["an empty text", { ...own, providerModel: "" }, "models[0].providerModel: must have a length of at least 1"],
     ["an invalid date", { ...own, retiresAt: "soon" }, 'models[0].retiresAt: must be a date such as "2027-01-31"'],
     [

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { SandboxFailure } from "./sandbox-failure.ts";
 
-type Colour = readonly [red: number, green: number, blue: number];
+type Color = readonly [red: number, green: number, blue: number];
 
 export interface ImageSize {
   readonly width: number;
@@ -62,39 +62,39 @@ export async function drawSandboxImage(order: ImageOrder): Promise<Uint8Array> {
   drawPattern(pixels, order.size, digest);
   for (let index = 0; index < order.images.length; index += 1) drawFrame(pixels, order.size, index);
   drawBand(pixels, order.size);
-  const frames = order.images.map((image) => frameColour(createHash("sha256").update(image.bytes).digest()));
-  const palette = [...shadesOf(digest), ...BAND_COLOURS, ...frames];
+  const frames = order.images.map((image) => frameColor(createHash("sha256").update(image.bytes).digest()));
+  const palette = [...shadesOf(digest), ...BAND_COLORS, ...frames];
   return encodePng(pixels, palette, order.size);
 }
 
-async function encodePng(pixels: Uint8Array, palette: readonly Colour[], size: ImageSize): Promise<Uint8Array> {
-  const colours = Uint8Array.from(palette.flat());
+async function encodePng(pixels: Uint8Array, palette: readonly Color[], size: ImageSize): Promise<Uint8Array> {
+  const colors = Uint8Array.from(palette.flat());
   const rgb = new Uint8Array(pixels.length * 3);
-  for (let at = 0; at < rgb.length; at += 1) rgb[at] = colours[(pixels[Math.floor(at / 3)] ?? 0) * 3 + (at % 3)] ?? 0;
+  for (let at = 0; at < rgb.length; at += 1) rgb[at] = colors[(pixels[Math.floor(at / 3)] ?? 0) * 3 + (at % 3)] ?? 0;
   const { default: sharp } = await import("sharp"); // only if an image is drawn: the catalogue imports this file too
   return sharp(rgb, { raw: { ...size, channels: 3 } })
     .png()
     .toBuffer();
 }
 
-const BAND_COLOURS: readonly Colour[] = [
+const BAND_COLORS: readonly Color[] = [
   [38, 36, 33],
   [255, 255, 255],
 ];
 
 /** From a pale tint to a deep tone of nearly the same hue, so that it does not outshine the drawn covers beside it. */
-function shadesOf(digest: Uint8Array): Colour[] {
+function shadesOf(digest: Uint8Array): Color[] {
   const hue = hueOf(digest);
   const shift = ((digest[2] ?? 0) / 256 - 0.5) * 60;
-  const [from, to] = [toColour(hue, 0.5, 0.92), toColour(hue + shift, 0.36, 0.44)];
-  return Array.from({ length: SHADES }, (_, step): Colour => {
+  const [from, to] = [toColor(hue, 0.5, 0.92), toColor(hue + shift, 0.36, 0.44)];
+  return Array.from({ length: SHADES }, (_, step): Color => {
     const mix = (a: number, b: number): number => Math.round(a + ((b - a) * step) / (SHADES - 1));
     return [mix(from[0], to[0]), mix(from[1], to[1]), mix(from[2], to[2])];
   });
 }
 
-function frameColour(digest: Uint8Array): Colour {
-  return toColour(hueOf(digest), 0.45, 0.3 + (digest[2] ?? 0) / 1_024);
+function frameColor(digest: Uint8Array): Color {
+  return toColor(hueOf(digest), 0.45, 0.3 + (digest[2] ?? 0) / 1_024);
 }
 
 /** In degrees. */
@@ -103,7 +103,7 @@ function hueOf(digest: Uint8Array): number {
 }
 
 /** @param hue in degrees, of any size; saturation and lightness from 0 to 1. */
-function toColour(hue: number, saturation: number, lightness: number): Colour {
+function toColor(hue: number, saturation: number, lightness: number): Color {
   const reach = saturation * Math.min(lightness, 1 - lightness);
   const channel = (offset: number): number => {
     const position = (((offset + hue / 30) % 12) + 12) % 12;
@@ -137,14 +137,14 @@ function drawPattern(pixels: Uint8Array, size: ImageSize, digest: Uint8Array): v
 function drawFrame(pixels: Uint8Array, size: ImageSize, index: number): void {
   const thickness = frameThickness(size);
   const inset = index * thickness;
-  const colour = FRAMES + index;
+  const color = FRAMES + index;
   const { width, height } = size;
   for (let step = inset; step < inset + thickness; step += 1) {
-    pixels.fill(colour, step * width + inset, (step + 1) * width - inset);
-    pixels.fill(colour, (height - 1 - step) * width + inset, (height - step) * width - inset);
+    pixels.fill(color, step * width + inset, (step + 1) * width - inset);
+    pixels.fill(color, (height - 1 - step) * width + inset, (height - step) * width - inset);
     for (let y = inset; y < height - inset; y += 1) {
-      pixels[y * width + step] = colour;
-      pixels[y * width + width - 1 - step] = colour;
+      pixels[y * width + step] = color;
+      pixels[y * width + width - 1 - step] = color;
     }
   }
 }

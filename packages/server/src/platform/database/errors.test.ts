@@ -11,8 +11,8 @@ import {
 import { openConnection } from "./database.ts";
 
 test.each([
-  ["whose name nobody knows", "postgres://promptd@no-such-host.invalid/promptd"],
-  ["where nobody listens", "postgres://promptd@127.0.0.1:1/promptd"],
+  ["whose name does not resolve", "postgres://promptd@no-such-host.invalid/promptd"],
+  ["that does not listen", "postgres://promptd@127.0.0.1:1/promptd"],
   ["whose socket does not exist", "postgres://promptd@/promptd?host=%2Fno%2Fsuch%2Fdirectory"],
 ])("a server %s counts as a lost connection, so the statement is retried", async (_, url) => {
   const connection = openConnection(url, "errors-test");

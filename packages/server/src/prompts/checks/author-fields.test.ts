@@ -41,8 +41,8 @@ describe("settings of a call", () => {
     ["a new Claude", "anthropic/claude-opus-5", "temperature: 0.5", "does not support temperature"],
     ["Mistral", "mistral/mistral-large-2512", "seed: 1", "does not support seed"],
     ["Gemini", "google/gemini-2.5-flash", "stop: [a, b, c, d, e, f]", "accepts at most 5"],
-    ["a model for images", "sandbox/image", "temperature: 0.2", "works only with text models"],
-    ["a model for images", "sandbox/image", "messages: [{ user: a }]", "works only with text models"],
+    ["an image model", "sandbox/image", "temperature: 0.2", "works only with text models"],
+    ["an image model", "sandbox/image", "messages: [{ user: a }]", "works only with text models"],
     ["any model", "sandbox/text", "temperature: 3", "must be a number from 0 to 2"],
     ["any model", "sandbox/text", "reasoningEffort: huge", '"huge" is not a valid value; accepted: low, medium, high'],
   ])("that %s does not support are faults: %s, %s", (_name, model, fields, message) => {
@@ -265,7 +265,7 @@ x
   const schema = "output: { schema: { type: object, properties: { a: { type: string } } } }";
   test.each([
     ["a model that does not search", "xai/grok-4.7", "webSearch: true", "xai/grok-4.7 does not support web search"],
-    ["a model for images", "sandbox/image", "webSearch: true", "works only with text models"],
+    ["an image model", "sandbox/image", "webSearch: true", "works only with text models"],
     [
       "a fallback that does not search",
       "sandbox/text",
@@ -280,7 +280,7 @@ x
     ],
     ["Claude with a schema", "anthropic/claude-opus-5", `webSearch: true\n${schema}`, "search in an earlier step"],
     [
-      "sources below JSON",
+      "sources after JSON",
       "sandbox/text",
       `webSearch: { sources: true }\n${schema}`,
       "which JSON output does not allow",

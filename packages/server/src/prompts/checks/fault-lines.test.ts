@@ -35,7 +35,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
     ],
     ["an unknown option", file(["options:", "  reasoningEffort: low", "  size: big"]), "7 options.size MODEL"],
     [
-      "a value an option does not have",
+      "a value that the option does not have",
       file(["options:", "  reasoningEffort: ultra"]),
       "6 options.reasoningEffort MODEL",
     ],
@@ -125,7 +125,7 @@ describe("a fault of a prompt file names the line of its cause", () => {
     ],
     ["NUL in the body", file([], "x\ny\0"), "7 body FILE_SYNTAX"],
     [
-      "a stray text before the steps",
+      "stray text before the steps",
       stepFile([...draft, "  paint: {}"], "\nx\n<!-- step: draft -->\nx"),
       "13 body FILE_SYNTAX",
     ],
@@ -157,13 +157,13 @@ describe("a fault of a prompt file names the line of its cause", () => {
       "5 inputs LIMITS",
     ],
     [
-      "an option of an input twice",
+      "a duplicate option of an input",
       file(["inputs:", "  a:", "    options:", "      - x", "      - x"], "{{ a }}"),
       "9 inputs.a.options FIELD",
     ],
     ["a field without a value", file(["tags: [a]", "description:"]), "6 description FIELD"],
     ["a flow key without a value", file(["tags: [a]", "options: { quality }"]), "6 options.quality FIELD"],
-    ["a key twice", file(["tags: [a]", "tags: [b]"]), "6 tags FILE_SYNTAX"],
+    ["a duplicate key", file(["tags: [a]", "tags: [b]"]), "6 tags FILE_SYNTAX"],
     ["an alias", file(["tags: [a]", "inputs:", "  a: &x {}", "  b: *x"]), "8 front matter FILE_SYNTAX"],
     ["a tag", file(["tags: [a]", "description: !!binary aGk="]), "6 front matter FILE_SYNTAX"],
     ["a key that is not text", file(["tags: [a]", "x-map:", "  7: x"]), "7 front matter FILE_SYNTAX"],
@@ -209,27 +209,27 @@ describe("a fault of a JSON import names its path and its line", () => {
     ["a broken template", json({ ...one, template: "x\n{{ a b }}" }), "7 prompts[1].template TEMPLATE_SYNTAX"],
     ["a prompt that is not an object", '{"promptd":1,\n"prompts":[\n7]}', "3 prompts[1] FIELD"],
     [
-      "one id twice",
+      "a duplicate id",
       json(
         { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
         { id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766", ...one },
       ),
       "11 prompts[2].id FIELD",
     ],
-    ["one slug twice", json({ ...one, slug: "a" }, { ...one, slug: "a" }), "14 prompts[2].slug FIELD"],
+    ["a duplicate slug", json({ ...one, slug: "a" }, { ...one, slug: "a" }), "14 prompts[2].slug FIELD"],
     [
-      "a key twice",
+      "a duplicate key",
       '{"promptd":1,"prompts":[\n{"title":"T","inputs":{"a":{},\n"a":{}}}]}',
       "3 prompts[1].inputs.a FILE_SYNTAX",
     ],
-    ["a key twice at the top", '{"promptd":1,\n"promptd":1,"prompts":[]}', "2 promptd FILE_SYNTAX"],
+    ["a duplicate key at the top level", '{"promptd":1,\n"promptd":1,"prompts":[]}', "2 promptd FILE_SYNTAX"],
     [
       "nesting",
       `{"promptd":1,"prompts":[\n{"x-deep":${"[".repeat(30)}${"]".repeat(30)}}]}`,
       `2 prompts[1].x-deep${"[1]".repeat(17)} LIMITS`,
     ],
     ["broken JSON", '{"promptd": 1,\n "prompts": [}', "2 file FILE_SYNTAX"],
-    ["JSON that stops", '{"promptd": 1,\n "prompts": [\n', "3 file FILE_SYNTAX"],
+    ["truncated JSON", '{"promptd": 1,\n "prompts": [\n', "3 file FILE_SYNTAX"],
   ])("%s", (_name, text, location) => {
     expect(linesOf(text)).toContain(location);
   });

@@ -53,12 +53,12 @@ describe("the JSON import form", () => {
 
   test.each([
     ["text that is not JSON", '{"promptd": 1,\n "prompts": [}', "file", 2],
-    ["a key twice", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
-    ["no list", '{"promptd":1}', "prompts", 1],
+    ["a duplicate key", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
+    ["no list of prompts", '{"promptd":1}', "prompts", 1],
     ["another version", '{"promptd":2,"prompts":[]}', "promptd", 1],
     ["a prompt that is not an object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
     [
-      "one id twice",
+      "a duplicate id",
       json([
         { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
         { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
@@ -67,7 +67,7 @@ describe("the JSON import form", () => {
       14,
     ],
     [
-      "one slug twice",
+      "a duplicate slug",
       json([
         { ...one, slug: "a" },
         { ...one, slug: "a" },
@@ -75,7 +75,7 @@ describe("the JSON import form", () => {
       "prompts[2].slug",
       14,
     ],
-    ["a front matter field of files", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
+    ["a front matter field that only files have", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
   ])("%s is a fault with its location", (_name, text, field, line) => {
     expect(faultsOf(text).map((fault) => [fault.field, fault.line])).toContainEqual([field, line]);
   });

@@ -70,12 +70,12 @@ describe("the form of a file", () => {
 
   test.each([
     ["no front matter", "Hello", "FILE_SYNTAX"],
-    ["front matter that does not end", "---\npromptd: 1\n", "FILE_SYNTAX"],
-    ["a key twice", textPrompt("x", "model: sandbox/text"), "FILE_SYNTAX"],
+    ["front matter without an end", "---\npromptd: 1\n", "FILE_SYNTAX"],
+    ["a duplicate key", textPrompt("x", "model: sandbox/text"), "FILE_SYNTAX"],
     ["an alias", textPrompt("{{ a }}{{ b }}", "inputs: { a: &x {}, b: *x }"), "FILE_SYNTAX"],
     ["a tag", textPrompt("x", "description: !!binary aGk="), "FILE_SYNTAX"],
     ["broken YAML", textPrompt("x", "inputs: { a: "), "FILE_SYNTAX"],
-    ["a bomb of brackets", textPrompt("x", `x-a: ${"[".repeat(30_000)}`), "LIMITS"],
+    ["thousands of nested brackets", textPrompt("x", `x-a: ${"[".repeat(30_000)}`), "LIMITS"],
     ["front matter over 64 KiB", textPrompt("x", `x-a: ${"y".repeat(65_536)}`), "LIMITS"],
     ["a body over 100,000 characters", textPrompt("x".repeat(100_001)), "LIMITS"],
     ["an empty body", textPrompt("  "), "TEMPLATE_SYNTAX"],
@@ -148,7 +148,7 @@ describe("fields", () => {
       /a name must not contain one/,
     ],
     [
-      "more choices than there are",
+      "more choices than options",
       "inputs: { a: { options: [x], multiple: { max: 2 } } }",
       /from 1 to 1, got the number 2/,
     ],
@@ -199,8 +199,8 @@ describe("models and steps", () => {
     `---\npromptd: 1\ntitle: S\nmodel: sandbox/image\n${fields}\n---\n${body}\n`;
   test.each([
     ["a model that does not exist", textPrompt("x").replace("sandbox/text", "acme/x"), "MODEL"],
-    ["an option the model does not have", textPrompt("x", "options: { quality: high }"), "MODEL"],
-    ["a value the option does not have", textPrompt("x", "options: { reasoningEffort: ultra }"), "MODEL"],
+    ["an option that the model does not have", textPrompt("x", "options: { quality: high }"), "MODEL"],
+    ["a value that the option does not have", textPrompt("x", "options: { reasoningEffort: ultra }"), "MODEL"],
     ["images for a model that accepts none", textPrompt("x", "images: [{}]").replace("/text", "/text-free"), "MODEL"],
     ["more images than the model accepts", textPrompt("x", `images: [${"{}, ".repeat(9)}]`), "MODEL"],
     ["count with a text model", textPrompt("x", "count: 2"), "LIMITS"],
@@ -231,7 +231,7 @@ describe("models and steps", () => {
     ["a step that reads an image", steps("", "<!-- step: a -->\nx\n<!-- step: b -->\n{{ steps.a }}"), "STEP_ORDER"],
     ["a step that reads a step that does not exist", steps("", "<!-- step: a -->\n{{ steps.nope }}"), "STEP_ORDER"],
     ["text before the first step", steps("", "Hello\n<!-- step: a -->\nx"), "FILE_SYNTAX"],
-    ["a step twice", steps("", "<!-- step: a -->\nx\n<!-- step: a -->\ny"), "FILE_SYNTAX"],
+    ["a duplicate step", steps("", "<!-- step: a -->\nx\n<!-- step: a -->\ny"), "FILE_SYNTAX"],
     ["a step id with capitals", steps("", "<!-- step: A -->\nx"), "FILE_SYNTAX"],
     ["a step without a part", steps("steps: { a: {}, b: {} }", "<!-- step: b -->\nx"), "FIELD"],
     ["a part without a step", steps("steps: { b: {} }", "<!-- step: a -->\ny\n<!-- step: b -->\nx"), "FIELD"],

@@ -12,7 +12,7 @@ test.each([
     /^inputs\.a\.label: must contain a visible character/,
   ],
   ["a hidden character in a key", 'inputs: { "to\\u200Bpic": {} }', /not contain the invisible character U\+200B$/m],
-  ["a direction in a key", 'inputs: { "a\\u202Eb": {} }', /not contain the invisible character U\+202E$/m],
+  ["a text direction mark in a key", 'inputs: { "a\\u202Eb": {} }', /not contain the invisible character U\+202E$/m],
   ["inputs as a list", "inputs: [a]", /^inputs: must be a map such as { topic: {} }, got a list$/],
   [
     "a range without a number",

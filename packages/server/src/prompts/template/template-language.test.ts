@@ -105,7 +105,7 @@ describe("a key", () => {
 describe("the engine itself rejects what the scan missed", () => {
   test.each([
     ["a tag that is not allowed", "{% increment a %}", /tag "increment" not found/],
-    ["a tag with the name of a member of every object", "{% constructor %}", /tag "constructor" not found/],
+    ["a tag named like a member of every object", "{% constructor %}", /tag "constructor" not found/],
     ["a filter that is not allowed", "{{ a | date }}", /undefined filter: date/],
     ["an undefined name", "{{ b }}", /undefined variable: b/],
     ["a member that a value inherits from its prototype", "{{ o.toString }}", /undefined variable: o\.toString/],

@@ -41,7 +41,7 @@ describe("what a template may read", () => {
     ["{% if a | upcase %}{% endif %}", ["a"]],
     ["{% comment %}{% if %}{{ a b }}{% endif %}{% endcomment %}{{ c }}", ["c"]],
     ["{% raw %}{{ a b }}{% endraw %}{{ c }}", ["c"]],
-    ["no variable at all", []],
+    ["no variable", []],
   ])("%s reads %j and has no fault", (template, keys) => {
     const facts = scanTemplate(template);
     expect(facts.faults).toEqual([]);
@@ -246,13 +246,13 @@ describe("a fault names the line of its cause", () => {
     ["an expression", "one\ntwo\nthree {{ a\nb }}", 3],
     ["a block that is never closed", "one\n{% if a %}\nthree", 2],
     ["an output that is never closed", "one\n{{ a", 2],
-    ["a tag that nobody knows", "one\n\n{% for %}", 3],
-    ["a tag at the wrong place", "one\n{% if a %}\n{% when b %}\n{% endif %}", 3],
+    ["an unknown tag", "one\n\n{% for %}", 3],
+    ["a misplaced tag", "one\n{% if a %}\n{% when b %}\n{% endif %}", 3],
     ["a tag after else", "{% if a %}{% else %}\n{% elsif b %}{% endif %}", 2],
     ["words after else", "{% if a %}\n{% else b %}{% endif %}", 2],
     ["values of when", "{% case a %}\n{% when 'x' 'y' %}{% endcase %}", 2],
     ["an assignment", "one\n{% assign a %}", 2],
-    ["an operator at the wrong place", "{% if a\n== == b %}{% endif %}", 2],
+    ["a misplaced operator", "{% if a\n== == b %}{% endif %}", 2],
     ["a filter", "{{ a\n| upcase\n| date }}", 3],
     ["a path", "{{ a }}\n{{ a.b }}", 2],
   ])("%s", (_, template, line) => {

@@ -58,7 +58,7 @@ begin
     where b.account_id = p_account and b.id = p_batch and b.finished_at is null
       and (b.succeeded + b.failed + b.canceled = b.total or b.status = 'canceled' and not exists (
         select 1 from batch_items i where i.batch_id = b.id and i.run_id is not null and i.ended_at is null));
-  if found then -- what was never started of a canceled batch is not kept
+  if found then -- items of a canceled batch that never started are removed
     update batch_items set inputs = null
       where batch_id = p_batch and run_id is null and ended_at is null and inputs is not null;
   end if;

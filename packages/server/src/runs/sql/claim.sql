@@ -84,7 +84,7 @@ begin
   ), taken as (
     update runs r set status = 'running', attempt = r.attempt + 1, worker = p_worker,
       started_at = coalesce(r.started_at, promptd_now())
-    from own where r.ctid = own.place returning r.* -- by place: joined by key, all runs were read where few were known
+    from own where r.ctid = own.place returning r.* -- by ctid: a join by key read all runs if few were known
   )
   select t.account_id, t.id, t.attempt, t.max_attempts, t.deadline_at, t.prompt_version_id, t.model, t.hold, t.prices,
     case when t.inputs_bytes <= p_inputs then t.inputs end, t.run_options, last.account_id, last.model

@@ -34,10 +34,10 @@ function splitPreferences(header: string): string[] {
 }
 
 /** Value of Preference-Applied, or null if no requested preference can be honored here. */
-export function describeApplied(preferences: Preferences, honours: { readonly creates: boolean }): string | null {
+export function describeApplied(preferences: Preferences, honors: { readonly creates: boolean }): string | null {
   const applied = [
-    ...(preferences.respondAsync && honours.creates ? ["respond-async"] : []),
-    ...(preferences.stream && honours.creates ? ["stream"] : []),
+    ...(preferences.respondAsync && honors.creates ? ["respond-async"] : []),
+    ...(preferences.stream && honors.creates ? ["stream"] : []),
     ...(preferences.waitSeconds === null ? [] : [`wait=${preferences.waitSeconds}`]),
   ];
   return applied.length === 0 ? null : applied.join(", ");

@@ -35,8 +35,8 @@ test("texts about one subject are closer than texts about two, even without a co
 });
 
 test("a word that no training prompt has gets its general meaning", () => {
-  const [learnt] = base.tables;
-  for (const term of ["trombon", "saxophon"]) expect(learnt?.knows(term)).toBe(false);
+  const [learned] = base.tables;
+  for (const term of ["trombon", "saxophon"]) expect(learned?.knows(term)).toBe(false);
   const query = foldQuery(base, [termOf("trombon", { isInCatalogue: false })]);
   const brass = cosine(query, foldDocument(base, weigh("saxophon", "music")));
   expect(brass).toBeGreaterThan(cosine(query, foldDocument(base, weigh("sql", "databas"))) + 0.1);

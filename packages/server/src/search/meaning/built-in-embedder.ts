@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { Expansion } from "../text/expansion.ts";
 import { loadOnce, readDataFile } from "../data/data-file.ts";
 import { decodeGeneralVectors } from "./general-vectors.ts";
-import { decodeBaseVectors, type LearntVectors } from "./lsa.ts";
+import { decodeBaseVectors, type LearnedVectors } from "./lsa.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
 export interface BuiltInEmbedder {
@@ -41,14 +41,14 @@ export interface QueryTerm {
 }
 
 /** For the general table, 0.23, 0.33, and 0.44 help paraphrases equally, but 0.44 hurts misspelled words (2026-11). */
-const SHARES = { learnt: 2 / 3, general: 1 / 3 };
+const SHARES = { learned: 2 / 3, general: 1 / 3 };
 const EXPANSIONS_PER_TOKEN = 15;
 /** If a table does not have a word, its expansions alone carry its meaning, so they weigh more. */
 const EXPANSION_SHARE = { known: 1, unknown: 1.2 };
 
-function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): BuiltInEmbedder {
+function createBuiltInEmbedder(learned: LearnedVectors, general: WordVectors): BuiltInEmbedder {
   const tables = [
-    { ...learnt, share: SHARES.learnt },
+    { ...learned, share: SHARES.learned },
     { ...general, share: SHARES.general },
   ];
   const generation = createHash("sha256");
@@ -58,14 +58,14 @@ function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): Bui
     dims: tables.reduce((sum, { dims }) => sum + dims, 0),
     mean: concatenate(tables, ({ mean }) => mean),
     tables,
-    idf: learnt.idf,
+    idf: learned.idf,
   };
 }
 
 /** Loads the files one after the other, so that other work runs in between. */
 export const loadBuiltInEmbedder: () => Promise<BuiltInEmbedder> = loadOnce(async () => {
-  const learnt = decodeBaseVectors(await readDataFile("base-vectors.bin.gz"));
-  return createBuiltInEmbedder(learnt, decodeGeneralVectors(await readDataFile("general-vectors.bin.gz")));
+  const learned = decodeBaseVectors(await readDataFile("base-vectors.bin.gz"));
+  return createBuiltInEmbedder(learned, decodeGeneralVectors(await readDataFile("general-vectors.bin.gz")));
 });
 
 /**

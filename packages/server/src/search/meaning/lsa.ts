@@ -17,7 +17,7 @@ export interface TermVectors {
   readonly documentCount: number;
 }
 
-export interface LearntVectors extends WordVectors {
+export interface LearnedVectors extends WordVectors {
   /** Inverse document frequency in the training set; a term outside it gets the frequency of the rarest term. */
   readonly idf: (term: string) => number;
 }
@@ -44,7 +44,7 @@ export function encodeBaseVectors({ terms, idf, vectors, mean, documentCount }: 
   };
 }
 
-export function decodeBaseVectors(sections: Sections): LearntVectors {
+export function decodeBaseVectors(sections: Sections): LearnedVectors {
   const list = decodeWordList("terms", sections);
   // Called a hundred times per query; a map of these few thousand words costs a megabyte.
   const rowOf = new Map(Array.from({ length: list.length }, (_, row) => [list.at(row), row]));

@@ -125,10 +125,10 @@ export class VectorMatrix {
 
   /** Finds the `limit` nearest documents to a vector of unit length, nearest first. */
   async findNearest(query: Float32Array, limit: number): Promise<Neighbour[]> {
-    const centred = this.#centre(query);
-    if (centred === null) return [];
+    const centered = this.#center(query);
+    if (centered === null) return [];
     const best = new BestRows(limit);
-    const offset = dot(centred, this.#mean.vector);
+    const offset = dot(centered, this.#mean.vector);
     const rows = this.#rows; // packing replaces the arrays; this scan keeps the ones it started with
     const docs = this.#docs;
     const scales = this.#scales;
@@ -136,21 +136,21 @@ export class VectorMatrix {
     for (let row = 0; row < count; row += 1) {
       if (row % ROWS_PER_PIECE === 0) await yieldToEventLoop(); // also at the start: the caller has just planned the query
       const doc = docs[row] as number;
-      if (doc !== 0) best.offer(doc, (dot(centred, rows, row * this.dims) - offset) * (scales[row] as number));
+      if (doc !== 0) best.offer(doc, (dot(centered, rows, row * this.dims) - offset) * (scales[row] as number));
     }
     return best.sorted();
   }
 
   /** Scores the given documents, nearest first. Documents without a row are left out. */
   rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
-    const centred = this.#centre(query);
-    if (centred === null) return [];
-    const offset = dot(centred, this.#mean.vector);
+    const centered = this.#center(query);
+    if (centered === null) return [];
+    const offset = dot(centered, this.#mean.vector);
     return docs
       .flatMap((doc) => {
         const row = this.#rowOf.get(doc);
         if (row === undefined) return [];
-        return { doc, cosine: (dot(centred, this.#rows, row * this.dims) - offset) * (this.#scales[row] as number) };
+        return { doc, cosine: (dot(centered, this.#rows, row * this.dims) - offset) * (this.#scales[row] as number) };
       })
       .sort((x, y) => y.cosine - x.cosine || x.doc - y.doc);
   }
@@ -175,10 +175,10 @@ export class VectorMatrix {
     return (Math.max(0, meanCosine) / (squares / n ** 2)) * (n / (n + 1));
   }
 
-  #centre(query: Float32Array): Float32Array | null {
-    const centred = query.map((value, k) => value - (this.#mean.vector[k] as number));
-    const length = Math.sqrt(dot(centred, centred));
-    return length > 0 ? centred.map((value) => value / length) : null;
+  #center(query: Float32Array): Float32Array | null {
+    const centered = query.map((value, k) => value - (this.#mean.vector[k] as number));
+    const length = Math.sqrt(dot(centered, centered));
+    return length > 0 ? centered.map((value) => value / length) : null;
   }
 
   #addToSum(vector: Float32Array, sign: number): void {

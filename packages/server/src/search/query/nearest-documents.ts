@@ -40,11 +40,11 @@ function rankWithFeedback(
 ): NearDocument[] {
   const nearest = candidates.slice(0, FEEDBACK.documents).filter(({ cosine }) => cosine > 0);
   const total = nearest.reduce((sum, { cosine }) => sum + cosine, 0);
-  const learnt = Float32Array.from(vector);
-  for (const { doc, cosine } of nearest) matrix.addTo(learnt, doc, (FEEDBACK.strength * cosine) / total);
+  const learned = Float32Array.from(vector);
+  for (const { doc, cosine } of nearest) matrix.addTo(learned, doc, (FEEDBACK.strength * cosine) / total);
   const ownCosine = new Map(candidates.map(({ doc, cosine }) => [doc, cosine]));
   return matrix
-    .rank(scaleToUnit(learnt) ?? vector, [...ownCosine.keys()])
+    .rank(scaleToUnit(learned) ?? vector, [...ownCosine.keys()])
     .map(({ doc, cosine }) => ({ doc, cosine, ownCosine: ownCosine.get(doc) ?? 0 }));
 }
 
