@@ -96,14 +96,14 @@ async function measureEmbedded(db: Db, corpus: readonly CorpusPrompt[], sets: re
 }
 
 function report(sets: readonly MeasuredSet[], corpus: readonly CorpusPrompt[], peers: readonly string[]): void {
-  const kept = {
+  const record = {
     inputs: hashInputs(),
     sets: Object.fromEntries(sets.map((set) => [set.name, summarize(set.systems)])),
   };
-  if (flags.json === true) console.log(JSON.stringify(kept, null, 1));
+  if (flags.json === true) console.log(JSON.stringify(record, null, 1));
   else for (const set of sets) printReport(set, new Map(corpus.map(({ id, title }) => [id, title])));
   if (flags.out !== undefined) writeAnswers(Object.assign({}, ...sets.map(({ systems }) => systems[0]?.answers)));
-  if (flags.update === true) writeFileSync(STORED_FILE, `${JSON.stringify(kept, null, 1)}\n`);
+  if (flags.update === true) writeFileSync(STORED_FILE, `${JSON.stringify(record, null, 1)}\n`);
   if (flags.check === true) reportFaults(sets.flatMap((set) => checkGate(set.name, set.systems, peersOf(set, peers))));
 }
 

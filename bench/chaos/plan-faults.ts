@@ -64,8 +64,8 @@ export function countKinds(steps: readonly Pick<Step, "kind">[]): FaultCounts {
 
 export function describeStep(step: Step): string {
   const whom = "seat" in step ? ` ${step.seat}` : "";
-  const how = step.kind === "freeze" ? ` for ${step.forMs} ms` : step.kind === "cut" ? ` ${step.when}` : "";
-  return `+${step.gapMs} ms ${step.kind}${whom}${how}`;
+  const detail = step.kind === "freeze" ? ` for ${step.forMs} ms` : step.kind === "cut" ? ` ${step.when}` : "";
+  return `+${step.gapMs} ms ${step.kind}${whom}${detail}`;
 }
 
 function listKinds(kills: number): FaultKind[] {

@@ -120,7 +120,7 @@ class Batches:
     def _item(item: Mapping[str, Any]) -> Dict[str, Any]:
         unknown = sorted(set(item) - {"inputs", "images", "key"})
         if unknown:
-            raise ValueError(f"An item has inputs, images, and key, not {', '.join(unknown)}.")
+            raise ValueError(f"An item accepts inputs, images, and key, not {', '.join(unknown)}.")
         images = [to_image(image) for image in item.get("images", ())]
         inputs = {"textInputs": to_texts("Input", item.get("inputs")), "imageInputs": images}
         return {"inputs": inputs, "key": item.get("key")}

@@ -67,7 +67,7 @@ class Retries:
         self._started, self._paused, self._failed_before = time.monotonic(), 0.0, 0
 
     def next(self, error: _Failure, may_repeat: bool = True) -> None:
-        """Waits before the next retry. Raises the error if there is none."""
+        """Wait before the next retry, or raise the error if there is none."""
         pause = _pause(error, may_repeat, self._failed_before)
         if pause is None:
             raise error
@@ -180,7 +180,7 @@ class Transport:
 
 
 def _read(status: int, headers: Any, content: bytes) -> Answer:
-    """Raises ApiError for an error envelope, ConnectionLost if the response is not from a promptd server."""
+    """Parse a response. Raises ApiError for an error envelope, ConnectionLost if it is not from a promptd server."""
     lower = {name.lower(): value for name, value in headers.items()}
     try:
         envelope = json.loads(content)

@@ -24,10 +24,10 @@ const OUTPUT = new URL("general-words.bin.gz", import.meta.url);
 
 const [, , file = ""] = process.argv;
 const { dimensions, words, vectors } = JSON.parse(readFileSync(file, "utf8")) as Package;
-const kept = words.slice(0, WORDS_MAX).filter(isLookedUp);
-const sections = encodeWords(kept.map((text) => ({ text, vector: vectors[text]?.slice(0, dimensions) ?? [] })));
+const selected = words.slice(0, WORDS_MAX).filter(isLookedUp);
+const sections = encodeWords(selected.map((text) => ({ text, vector: vectors[text]?.slice(0, dimensions) ?? [] })));
 writeFileSync(OUTPUT, encodeDataFile(sections));
-console.log(`${kept.length} words, ${hashSections(sections)}`);
+console.log(`${selected.length} words, ${hashSections(sections)}`);
 
 /** One word of letters that is no stop word. */
 function isLookedUp(word: string): boolean {

@@ -38,7 +38,7 @@ async function serve(cwd: string, node: string): Promise<Serving> {
   });
   const text = await Promise.race([
     ready,
-    exit.then((how) => Promise.reject(new Error(`promptd ended with ${how}:\n${errors}`))),
+    exit.then((ending) => Promise.reject(new Error(`promptd ended with ${ending}:\n${errors}`))),
   ]);
   const { url, demo, welcome } = JSON.parse(text) as {
     url: string;
@@ -47,9 +47,9 @@ async function serve(cwd: string, node: string): Promise<Serving> {
   };
   const stop = async () => {
     signalGroup(child, "SIGTERM");
-    const how = await exit;
+    const ending = await exit;
     children.delete(child);
-    if (how !== "0" && how !== "SIGTERM") throw new Error(`It ended with ${how}:\n${errors}`);
+    if (ending !== "0" && ending !== "SIGTERM") throw new Error(`It ended with ${ending}:\n${errors}`);
   };
   return { url, apiKey: demo.apiKey, promptVersionId: demo.promptVersionId, inputs: demo.textInputs, welcome, stop };
 }

@@ -118,15 +118,15 @@ function findCommand(argv: readonly string[], table: CommandTable): { name: stri
 
 async function printTableHelp(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
   const words = (argv[0] === "help" ? argv.slice(1) : argv).filter((word) => !word.startsWith("-"));
-  const askedName = words.join(" ");
-  const asked = argv[0] === "help" && Object.hasOwn(table, askedName) ? table[askedName] : undefined;
-  if (asked !== undefined) {
-    around.writeOut(`${describeCommand(askedName, await asked())}\n`);
+  const commandName = words.join(" ");
+  const loadCommand = argv[0] === "help" && Object.hasOwn(table, commandName) ? table[commandName] : undefined;
+  if (loadCommand !== undefined) {
+    around.writeOut(`${describeCommand(commandName, await loadCommand())}\n`);
     return 0;
   }
-  const prefix = words.length === 0 ? "" : `${askedName} `;
+  const prefix = words.length === 0 ? "" : `${commandName} `;
   if (!Object.keys(table).some((path) => path.startsWith(prefix))) throw unknownCommand(words, table);
-  const isHelpAsked = argv.length === 0 || argv[0] === "help" || argv.includes("--help") || argv.includes("-h");
+  const isHelpRequested = argv.length === 0 || argv[0] === "help" || argv.includes("--help") || argv.includes("-h");
   const strangeFlag = argv.find(
     (word) => word.startsWith("-") && word !== "--help" && word !== "-h" && word !== "--json",
   );
@@ -134,9 +134,9 @@ async function printTableHelp(argv: readonly string[], table: CommandTable, arou
     throw new CommandFailure(`promptd has no flag ${strangeFlag}.`, { hint: 'See "promptd --help".' });
   }
   const text = prefix === "" ? await describeSections(table) : await describeGroup(table, prefix);
-  if (isHelpAsked) around.writeOut(`${text}\n`);
+  if (isHelpRequested) around.writeOut(`${text}\n`);
   else around.writeError(`${text}\n`);
-  return isHelpAsked ? 0 : 1;
+  return isHelpRequested ? 0 : 1;
 }
 
 function unknownCommand(words: readonly string[], table: CommandTable): CommandFailure {

@@ -53,8 +53,8 @@ async function readPage(address: string) {
   const led = await fetch(address, { redirect: "manual" });
   const page = new URL(led.headers.get("location") ?? "");
   expect(page.pathname).toBe("/authorize");
-  const asked = new URLSearchParams(page.hash.slice(1));
-  const of = (name: string) => asked.get(name) ?? "";
+  const params = new URLSearchParams(page.hash.slice(1));
+  const of = (name: string) => params.get(name) ?? "";
   const request = {
     clientId: of("client_id"),
     redirectUri: of("redirect_uri"),

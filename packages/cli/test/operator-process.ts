@@ -77,9 +77,9 @@ export function run(argv: readonly string[], environment: Environment, cwd?: str
 export async function readDocument<Document>(
   argv: readonly string[],
   environment: Environment,
-  how: typeof run | typeof runHere,
+  runCommand: typeof run | typeof runHere,
 ): Promise<Document> {
-  const { code, stdout, stderr } = await how([...argv, "--json"], environment);
+  const { code, stdout, stderr } = await runCommand([...argv, "--json"], environment);
   if (code !== 0) throw new Error(`promptd ${argv.join(" ")} ended with ${code}:\n${stderr}`);
   return JSON.parse(stdout) as Document;
 }

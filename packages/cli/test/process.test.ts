@@ -84,10 +84,10 @@ test.runIf(existsSync("/dev/full"))("output that cannot be written is reported i
 
 test("a command continues when nobody reads its notes anymore", async () => {
   const error = { code: "TOO_MANY_REQUESTS_ERROR", message: "m" };
-  let asked = 0;
+  let requestCount = 0;
   const { env } = await setup({
     "GET /v1/prompts/publish": () =>
-      (asked += 1) === 1 ? { status: 429, error, headers: { "retry-after": "5" } } : { data: { rows: [] } },
+      (requestCount += 1) === 1 ? { status: 429, error, headers: { "retry-after": "5" } } : { data: { rows: [] } },
   });
   const { child, ended } = start(env, "search", "tea", "--json");
   child.stderr.destroy();

@@ -215,7 +215,7 @@ describe.concurrent("the README's steps", () => {
       });
       const environment = { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url };
       const steps = { serving, environment, inProcesses: variable === LINES[0]?.variable };
-      const told = [await pasteWithKey(list, steps)];
+      const outputs = [await pasteWithKey(list, steps)];
       for (const file of files) {
         const out = await mkdtemp(join(home, "out-"));
         const { printed, id } = await publishAndRun(file, steps, out);
@@ -226,15 +226,15 @@ describe.concurrent("the README's steps", () => {
         const refused = await requestOverHttp(id, steps);
         double.refuseAll(null);
         expect(JSON.parse(refused)).toMatchObject({ data: { runStatus: "failed", outputs: [{ type: "error" }] } });
-        told.push(printed, answered, refused);
+        outputs.push(printed, answered, refused);
       }
       const ended = await serving.stop();
       expect(ended.code).toBe(0);
-      const asked = double.received.filter((request) => !request.path.endsWith("/models"));
-      expect(asked.length).toBeGreaterThanOrEqual(2 * files.length);
+      const requests = double.received.filter((request) => !request.path.endsWith("/models"));
+      expect(requests.length).toBeGreaterThanOrEqual(2 * files.length);
       const isKeyless = variable === "OPENAI_BASE_URL";
-      expect(asked.some((request) => JSON.stringify(request).includes(KEY))).toBe(!isKeyless);
-      expect([...told, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
+      expect(requests.some((request) => JSON.stringify(request).includes(KEY))).toBe(!isKeyless);
+      expect([...outputs, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
       await standIns.stop();
     },
   );
@@ -255,18 +255,18 @@ describe.concurrent("the README's steps", () => {
     });
     const environment = { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url };
     const steps = { serving, environment, inProcesses: false };
-    const told = [];
+    const outputs = [];
     for (const { variable, files } of DATA_LINES) {
       const out = await mkdtemp(join(home, "out-"));
       const before = double.received.length;
       const { printed } = await publishAndRun(files[0] ?? "", steps, out);
       expect(await readOutput(printed, out), variable).toMatch(OUTPUTS["text"] ?? /^$/);
-      const asked = double.received.slice(before);
-      expect(asked.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}-${variable}`]);
-      told.push(printed);
+      const requests = double.received.slice(before);
+      expect(requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}-${variable}`]);
+      outputs.push(printed);
     }
     expect((await serving.stop()).code).toBe(0);
-    expect([...told, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
+    expect([...outputs, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
     await standIns.stop();
   }, 240_000);
 });

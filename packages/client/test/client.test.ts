@@ -169,13 +169,13 @@ describe("the list of models", () => {
   test("is reported as out of date by any response that asks to refresh it, even an error", async () => {
     const stale = { "action-require": "update-resources" };
     const script = [success({}, stale), failure(404, "NOT_FOUND_ERROR", { headers: stale }), success({})];
-    let asked = 0;
-    const { client, seen } = await setup(script, { resourcesHash: "old", onUpdateResources: () => (asked += 1) });
+    let updates = 0;
+    const { client, seen } = await setup(script, { resourcesHash: "old", onUpdateResources: () => (updates += 1) });
     await client.me.get();
     await client.runs.get(ID).catch(() => null);
-    expect(asked).toBe(2);
+    expect(updates).toBe(2);
     await client.me.get();
-    expect(asked).toBe(2);
+    expect(updates).toBe(2);
     expect(seen[0]?.headers["cli-agent"]).toBe("resources_hash=old");
   });
 

@@ -15,11 +15,11 @@ export async function openSession(queries: QueryClient, cards?: MarketplaceSearc
     // A request refused since the session was read may mean that the session has ended.
     const isInDoubt = isSignedOut(queries.getQueryState(sessionQuery.queryKey)?.error);
     const session = await (isInDoubt ? queries.fetchQuery(sessionQuery) : queries.ensureQueryData(sessionQuery));
-    const asked = chosenAccount();
-    if (session.accounts.some(({ accountId }) => accountId === asked)) return true;
+    const chosen = chosenAccount();
+    if (session.accounts.some(({ accountId }) => accountId === chosen)) return true;
     chooseAccount(session.accountId);
     // The cards were requested for an account that the person has left, so the server refused.
-    if (cardsQuery !== null && asked !== null) queries.removeQueries({ queryKey: cardsQuery.queryKey });
+    if (cardsQuery !== null && chosen !== null) queries.removeQueries({ queryKey: cardsQuery.queryKey });
     return true;
   } catch (error) {
     if (!isSignedOut(error)) throw error;

@@ -75,9 +75,9 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       const cards = page.getByRole("list", { name: "Prompts" }).getByRole("listitem");
       await cards.first().waitFor();
       await page.getByRole("status").filter({ hasText: "More than 24 prompts, none used yet" }).waitFor();
-      let asked = 0;
+      let requestCount = 0;
       await page.route(/startingAfter=/, (route) => {
-        asked += 1;
+        requestCount += 1;
         return route.fulfill({ status: 404, json: {} });
       });
       await page.getByRole("button", { name: "Show more" }).scrollIntoViewIfNeeded();
@@ -86,7 +86,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await again.scrollIntoViewIfNeeded();
       await page.mouse.wheel(0, -200);
       await page.mouse.wheel(0, 200);
-      expect(asked).toBe(1);
+      expect(requestCount).toBe(1);
       await page.unroute(/startingAfter=/);
       complaints.splice(0); // from the page that failed
       await again.click();

@@ -30,7 +30,7 @@ useConsole({ PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" }, async 
 });
 
 describe.skipIf(findBrowser() === null)("an operator", () => {
-  test("is told when the server does not respond, and no longer that everything works", async () => {
+  test("sees when the server does not respond, and no longer that everything works", async () => {
     await travel(browser, "no-answer", async ({ page }) => {
       await signInAs(page, server.url, operator);
       await page.clock.install();
@@ -129,7 +129,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     });
   });
 
-  test("is told that the person they invite already has an account", async () => {
+  test("sees that the person they invite already has an account", async () => {
     await createTestPerson(server, { email: "known@example.org" });
     await travel(browser, "inviting-known", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);

@@ -176,7 +176,7 @@ async function addWebhook(): Promise<string> {
 
 /** @returns the address where a program sends people to authorize it. */
 async function askForAccess(): Promise<string> {
-  const asked = new URLSearchParams({
+  const params = new URLSearchParams({
     response_type: "code",
     code_challenge_method: "S256",
     client_id: await registerProgram(),
@@ -184,7 +184,7 @@ async function askForAccess(): Promise<string> {
     code_challenge: "A".repeat(43),
     scope: "prompts:read",
   });
-  return `/authorize#${asked.toString()}`;
+  return `/authorize#${params.toString()}`;
 }
 
 /** @returns the id of a program that requests access. */

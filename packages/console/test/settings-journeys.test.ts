@@ -188,7 +188,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     });
     const { client_id: clientId } = (await registered.json()) as { client_id: string };
     const verifier = "a-verifier-of-the-test-that-is-long-enough-for-it";
-    const asked = new URLSearchParams({
+    const params = new URLSearchParams({
       response_type: "code",
       client_id: clientId,
       redirect_uri: redirectUri,
@@ -197,7 +197,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       state: "12345678901234567890",
     });
     await travel(browser, "authorize", async ({ page, complaints }) => {
-      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.goto(`${server.url}/oauth/authorize?${params.toString()}`);
       await page.getByLabel("Email").fill("agent@example.org");
       await page.getByLabel("Password").fill(PASSWORD);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -216,16 +216,16 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       expect(await token.json()).toMatchObject({ token_type: "Bearer", expires_in: 7_776_000 });
       await page.goto(`${server.url}/keys`);
       await page.getByRole("table", { name: "Keys" }).getByText("Agent Desk").waitFor();
-      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.goto(`${server.url}/oauth/authorize?${params.toString()}`);
       await page.getByRole("button", { name: "Deny" }).click();
       await page.getByText("back", { exact: true }).waitFor();
       expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
         error: "access_denied",
         iss: server.url,
       });
-      asked.set("redirect_uri", CARRIED_CODE);
-      asked.set("scope", "prompts:write runs:read operator of-another-server");
-      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      params.set("redirect_uri", CARRIED_CODE);
+      params.set("scope", "prompts:write runs:read operator of-another-server");
+      await page.goto(`${server.url}/oauth/authorize?${params.toString()}`);
       await page.getByLabel("save and publish prompts").waitFor();
       expect(await page.getByLabel("everything an operator can do").count()).toBe(0);
       await server.app.db.query("update auth_users set is_operator = true where id = $1", [agent.personId]);

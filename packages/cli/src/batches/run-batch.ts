@@ -49,8 +49,8 @@ function nameOf(file: string): string {
 
 /** Hashes the request, not the version it resolves to: a new version must not silently run everything again. */
 function keyOf(prompt: string, { items, runOptions }: CreateBatchBody): string {
-  const asked = JSON.stringify([prompt, items, runOptions]);
-  return `promptd-run-batch-${createHash("sha256").update(asked).digest("hex")}`;
+  const request = JSON.stringify([prompt, items, runOptions]);
+  return `promptd-run-batch-${createHash("sha256").update(request).digest("hex")}`;
 }
 
 interface Asking {

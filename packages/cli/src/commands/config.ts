@@ -52,9 +52,9 @@ file     ~/.config/promptd/config.json`,
   positionals: { min: 0, max: 1 },
   async run(args, io) {
     const connection = await readConnection(io.env);
-    const [asked] = args.positionals;
-    if (asked !== undefined) {
-      const name = readName(asked);
+    const [given] = args.positionals;
+    if (given !== undefined) {
+      const name = readName(given);
       const value = connection[NAMES[name]];
       if (value === null) {
         throw new CommandFailure(`${name} is not set.`, { hint: `Set it with "promptd config set ${name} <value>".` });

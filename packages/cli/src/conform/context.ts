@@ -118,9 +118,9 @@ export function createKit({ requests, prompt, ...rest }: ContextOptions): Confor
     ...requests,
     ...rest,
     answer: (path) => {
-      const asked = answers.get(path) ?? requests.send(path);
-      answers.set(path, asked);
-      return asked;
+      const answer = answers.get(path) ?? requests.send(path);
+      answers.set(path, answer);
+      return answer;
     },
     prompt: found,
     run: () => (run ??= createRun(requests, found())),

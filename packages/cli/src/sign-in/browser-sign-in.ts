@@ -41,7 +41,7 @@ export async function beginBrowserSignIn(url: string, io: CommandIo): Promise<Br
   const state = randomBytes(BYTES).toString("base64url");
   const pageFor = (redirectUri: string) => {
     const page = new URL(server.authorize);
-    const asked = {
+    const params = {
       response_type: "code",
       client_id: clientId,
       redirect_uri: redirectUri,
@@ -50,7 +50,7 @@ export async function beginBrowserSignIn(url: string, io: CommandIo): Promise<Br
       scope: ASKED.join(" "),
       state,
     };
-    for (const [name, value] of Object.entries(asked)) page.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(params)) page.searchParams.set(name, value);
     return page.href;
   };
   const takeToken = async (code: string, redirectUri: string) => {

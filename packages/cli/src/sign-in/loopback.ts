@@ -17,8 +17,8 @@ export async function openLoopback(): Promise<Loopback> {
   const answers = new Map<string, (answer: URLSearchParams) => void>();
   const server = createServer((request, response) => {
     // A request's path may be any text, so it may not form a valid URL.
-    const asked = URL.parse(`http://127.0.0.1${request.url ?? "/"}`);
-    const { pathname, searchParams } = asked ?? new URL(LOOPBACK_ADDRESS); // without a state
+    const url = URL.parse(`http://127.0.0.1${request.url ?? "/"}`);
+    const { pathname, searchParams } = url ?? new URL(LOOPBACK_ADDRESS); // without a state
     const take = pathname === "/callback" ? answers.get(searchParams.get("state") ?? "") : undefined;
     // Any page can send a browser here, but only ours knows the state.
     if (take === undefined) return show(response, 404, "This address works once, to sign in to promptd.");

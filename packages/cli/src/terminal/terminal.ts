@@ -43,6 +43,6 @@ function pictureProtocol(env: Readonly<Record<string, string | undefined>>): Pic
 }
 
 /** Styles the text when the terminal has colors; otherwise returns it as is. */
-export function shade(terminal: Terminal, how: "dim" | "red" | "green", text: string): string {
-  return terminal.hasColors ? styleText(how, text, { validateStream: false }) : text;
+export function shade(terminal: Terminal, style: "dim" | "red" | "green", text: string): string {
+  return terminal.hasColors ? styleText(style, text, { validateStream: false }) : text;
 }

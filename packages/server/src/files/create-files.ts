@@ -118,7 +118,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
       const files = images.filter((image) => image.type === "file");
       if (files.length > 0) await insertInputs(tx, owner, files);
     },
-    loadImages: (images, how, signal) => loadImages(images, how, signal, context),
+    loadImages: (images, loadOptions, signal) => loadImages(images, loadOptions, signal, context),
     storeOutput: (output, signal) => storeOutput(output, signal, context),
     recordOutputs: async (tx, owner, files) => {
       if (files.length > 0) await insertOutputs(tx, owner, files);

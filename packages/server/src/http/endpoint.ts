@@ -54,7 +54,7 @@ export interface AdmissionRequest {
   /** Values of a request header, in order; `name` in lower case. */
   readonly headers: (name: string) => readonly string[];
   /** The account that the query names, if the endpoint accepts that; null: the query names none. */
-  readonly accountAsked: string | null;
+  readonly requestedAccount: string | null;
 }
 
 /** How many requests are allowed per second, and what they are counted by. */

@@ -17,8 +17,8 @@ export function offboardingManageRoutes(options: OffboardingOptions) {
     exportAccount: (_input, { caller }) => download(caller.accountId, options),
     exportAccountOf: ({ params: { accountId } }) => download(accountId, options),
     deleteAccount: async ({ body }, context) => {
-      const asked = { ...body, accountId: context.caller.accountId, actorId: actorOf(context).personId };
-      return { data: await deleteConfirmed(asked, options) };
+      const deletion = { ...body, accountId: context.caller.accountId, actorId: actorOf(context).personId };
+      return { data: await deleteConfirmed(deletion, options) };
     },
     deleteAccountOf: async ({ params: { accountId }, body }) => ({
       data: await deleteConfirmed({ ...body, accountId, actorId: null }, options),

@@ -49,10 +49,11 @@ async function admitByToken(request: AdmissionRequest, { db, config }: PeopleCon
     return refused(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
   }
   if (row.is_expired) return refused(TEXTS.expired);
-  const asked = (request.headers(ACCOUNT_HEADER.toLowerCase())[0] ?? request.accountAsked)?.toLowerCase();
+  const requested = (request.headers(ACCOUNT_HEADER.toLowerCase())[0] ?? request.requestedAccount)?.toLowerCase();
   if (row.account_id === null) return refused(TEXTS.left);
-  if (asked !== undefined && asked !== row.account_id) return { ...refused(""), problem: notFound("account", asked) };
-  return judge(row, { credential: "token", accountAsked: null }, config);
+  if (requested !== undefined && requested !== row.account_id)
+    return { ...refused(""), problem: notFound("account", requested) };
+  return judge(row, { credential: "token", requestedAccount: null }, config);
 }
 
 async function admitBySession(
@@ -65,17 +66,17 @@ async function admitBySession(
   if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
   const [header, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
   // A write needs the header itself: any page can make a browser follow a link.
-  const asked = header ?? (SAFE_METHODS.has(request.method) ? (request.accountAsked ?? undefined) : undefined);
-  if (others.length > 0 || (asked !== undefined && !isUuid(asked))) {
+  const requested = header ?? (SAFE_METHODS.has(request.method) ? (request.requestedAccount ?? undefined) : undefined);
+  if (others.length > 0 || (requested !== undefined && !isUuid(requested))) {
     return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
   }
-  const accountId = asked?.toLowerCase() ?? null;
+  const accountId = requested?.toLowerCase() ?? null;
   const perSecond = config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND;
   const row = await admitSession(db, token, { accountId, perSecond });
   if (row === null) return refused(TEXTS.ended);
-  const forged = forgeryProblem(request, asked !== undefined, publicUrl());
+  const forged = forgeryProblem(request, requested !== undefined, publicUrl());
   if (forged !== null) return { ...refused(""), problem: forged };
-  return judge(row, { credential: "session", accountAsked: accountId }, config);
+  return judge(row, { credential: "session", requestedAccount: accountId }, config);
 }
 
 /**
@@ -115,7 +116,10 @@ export function isForeignOrigin(
 
 function judge(
   row: AdmittedRow,
-  { credential, accountAsked }: { readonly credential: Actor["credential"]; readonly accountAsked: string | null },
+  {
+    credential,
+    requestedAccount,
+  }: { readonly credential: Actor["credential"]; readonly requestedAccount: string | null },
   { PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: limitPerSecond, PROMPTD_PLANS: plans }: Config,
 ): Admission {
   const rate = { scope: credential === "token" ? "token" : "person", perSecond: limitPerSecond } as const;
@@ -125,7 +129,7 @@ function judge(
   if (row.is_frozen) return refused(TEXTS.frozen);
   if (!row.admitted) return refusal(overLimit(row.wait_us, { limitPerSecond }));
   if (row.account_id === null || row.role === null) {
-    return refusal(accountAsked === null ? noAccount() : notFound("account", accountAsked));
+    return refusal(requestedAccount === null ? noAccount() : notFound("account", requestedAccount));
   }
   const actor: Actor = {
     credential,

@@ -73,19 +73,19 @@ async function findNamed(
   label: string | undefined,
   { db, ...shown }: Ports,
 ): Promise<NamedPrompts> {
-  const asked = names.map((name) => {
+  const requested = names.map((name) => {
     const { slug, label: own } = parsePromptName(name);
     return { name, slug, label: own ?? label };
   });
   const found = await findNamedVersions(
     db,
-    asked.map((one) => ({ slug: one.slug, label: storedLabel(one.label) })),
+    requested.map((one) => ({ slug: one.slug, label: storedLabel(one.label) })),
   );
-  const rows = asked.flatMap((one, index) => {
+  const rows = requested.flatMap((one, index) => {
     const version = found.get(index);
     return version === undefined ? [] : [namedPrompt(version, one.label ?? null, shown)];
   });
-  return { rows, missing: asked.filter((_, index) => !found.has(index)).map(({ name }) => name) };
+  return { rows, missing: requested.filter((_, index) => !found.has(index)).map(({ name }) => name) };
 }
 
 async function findLabeled(accountId: string, label: string, { db, ...shown }: Ports): Promise<NamedPrompts> {

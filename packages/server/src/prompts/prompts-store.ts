@@ -76,11 +76,11 @@ export async function findNamedVersions(
   db: Database,
   names: readonly { readonly slug: string; readonly label: string | null }[],
 ): Promise<ReadonlyMap<number, NamedVersion>> {
-  const text = `select (asked.number - 1)::int as index, ${PUBLIC_COLUMNS}, p.slug, v.description
-    from unnest($1::text[], $2::text[]) with ordinality asked (slug, label, number)
-    join prompts p on p.slug = asked.slug
-    join prompt_versions v on v.prompt_id = p.id and v.id = case when asked.label is null then p.latest_version_id else (
-      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = asked.label) end
+  const text = `select (requested.number - 1)::int as index, ${PUBLIC_COLUMNS}, p.slug, v.description
+    from unnest($1::text[], $2::text[]) with ordinality requested (slug, label, number)
+    join prompts p on p.slug = requested.slug
+    join prompt_versions v on v.prompt_id = p.id and v.id = case when requested.label is null then p.latest_version_id else (
+      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = requested.label) end
     where ${IS_LIVE}`;
   const rows = await db.named<NamedVersion & { readonly index: number }>("prompts_find_names", text, [
     names.map(({ slug }) => slug),

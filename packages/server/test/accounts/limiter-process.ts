@@ -30,14 +30,14 @@ async function flood(order: FloodOrder): Promise<void> {
     plans: true,
   });
   const report = { admitted: 0, refused: 0 };
-  const state = { isTold: false, isRefused: false };
+  const state = { isAskedToStop: false, isRefused: false };
   process.send?.("ready");
   await new Promise<void>((resolve) => process.once("message", () => resolve()));
-  process.once("message", () => (state.isTold = true));
+  process.once("message", () => (state.isAskedToStop = true));
   await Promise.all(
     Array.from({ length: order.floods }, async (_, i) => {
       const authorization = [`Bearer ${order.apiKeys[i % order.apiKeys.length]}`];
-      while (!state.isTold || !state.isRefused) {
+      while (!state.isAskedToStop || !state.isRefused) {
         const admission = await control.admit({ authorization, address: "127.0.0.1" });
         report[admission.kind] += 1;
         state.isRefused ||= admission.kind === "refused" && admission.problem.httpStatus === order.untilRefusedWith;

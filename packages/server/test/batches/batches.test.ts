@@ -294,8 +294,8 @@ describe("a cancel", () => {
     const results = await resultsOf(client, batchId);
     expect(results.map(({ status }) => status)).toEqual(Array.from({ length: counts.canceled }, () => "canceled"));
     expect(await client.batches.cancel(batchId)).toEqual(canceled);
-    const kept = "select 1 from batch_items where batch_id = $1 and inputs is not null";
-    expect(await server.app.db.query(kept, [batchId])).toEqual([]);
+    const itemsWithInputs = "select 1 from batch_items where batch_id = $1 and inputs is not null";
+    expect(await server.app.db.query(itemsWithInputs, [batchId])).toEqual([]);
   });
 });
 

@@ -135,7 +135,7 @@ describe("two transactions that meet", () => {
     const [locked = "", done = "", free = ""] = runs;
     await settle([rig.account], [done], [1]); // its hold is closed, so a lock on it does not matter
     const tryLock = "select id from credit_try_lock($1, $2) id order by id";
-    const asked = [
+    const values = [
       [rig.account, rig.account, rig.account, other],
       [locked, done, free, rig.engine.newId()],
     ];
@@ -143,12 +143,12 @@ describe("two transactions that meet", () => {
     await db.tx(async (tx) => {
       await tx.query("select 1 from credit_holds where run_id = any ($1::uuid[]) for update", [[locked, done]]);
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
-      expect(await db.query(tryLock, asked)).toEqual(
+      expect(await db.query(tryLock, values)).toEqual(
         [{ id: done }, { id: free }].sort((a, b) => (a.id < b.id ? -1 : 1)),
       );
     });
     await db.tx(async (tx) => {
-      await tx.query(tryLock, asked);
+      await tx.query(tryLock, values);
       // Another account, and the open hold of another run, are not locked.
       await db.tx((later) =>
         later.query("select 1 from credit_accounts where account_id = $1 for update nowait", [third]),

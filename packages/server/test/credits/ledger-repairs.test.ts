@@ -83,13 +83,13 @@ describe("an adjustment", () => {
   });
 
   test("has no time limit, because it reads the whole journal", async () => {
-    const asked: unknown[] = [];
+    const seen: unknown[] = [];
     const tx: Database["tx"] = (work, options) => {
-      asked.push(options);
+      seen.push(options);
       return rig.engine.db.tx(work, options);
     };
     await adjustCredits({ ...rig.engine.db, tx }, { accountId: rig.account, amount: 1, reason: "a test" });
-    expect(asked).toEqual([{ statementTimeoutMs: 0 }]);
+    expect(seen).toEqual([{ statementTimeoutMs: 0 }]);
   });
 
   test("of 0 repairs the balance of an account whose credits are all held", async () => {

@@ -60,9 +60,9 @@ async function damage(...accounts: readonly number[]): Promise<void> {
 }
 
 /** The database's transactions, and the options that each was started with. */
-function recordOptions(asked: unknown[]): Database["tx"] {
+function recordOptions(seen: unknown[]): Database["tx"] {
   return (work, options) => {
-    asked.push(options);
+    seen.push(options);
     return engine.db.tx(work, options);
   };
 }
@@ -146,36 +146,36 @@ test("the expiry skips a locked account, and reports it", async () => {
 });
 
 /** A database that fails to expire these accounts, and records whose expiry was requested. */
-function failing(code: string, ...accounts: readonly number[]): { readonly db: Database; readonly asked: string[] } {
-  const asked: string[] = [];
+function failing(code: string, ...accounts: readonly number[]): { readonly db: Database; readonly seen: string[] } {
+  const seen: string[] = [];
   const query: Database["query"] = async (statement, values = []) => {
     if (typeof statement === "string" && statement.includes("credit_expire(")) {
-      asked.push(String(values[0]));
+      seen.push(String(values[0]));
       if (accounts.map(idOf).includes(String(values[0]))) throw Object.assign(new Error("it did not"), { code });
     }
     return engine.db.query<never>(statement, values);
   };
-  return { db: { ...engine.db, query }, asked };
+  return { db: { ...engine.db, query }, seen };
 }
 
 test("an expiry that fails for several accounts tries each once, counts them, and reports the first cause", async () => {
   await createBalances(4);
   await stopClock(engine.db, NOW_US + 1_000_000);
-  const { db, asked } = failing("55P03", 1, 3, 4);
+  const { db, seen } = failing("55P03", 1, 3, 4);
   const failure = await expireCredits(db).catch((error: unknown) => error);
   expect(failure).toMatchObject({
     message: "The expired credits of 3 accounts could not be written to the journal.",
     cause: { code: "55P03" },
   });
-  expect(asked).toEqual([1, 2, 3, 4].map(idOf));
+  expect(seen).toEqual([1, 2, 3, 4].map(idOf));
 });
 
 test("an expiry whose connection is lost ends there", async () => {
   await createBalances(3);
   await stopClock(engine.db, NOW_US + 1_000_000);
-  const { db, asked } = failing("ECONNRESET", 2);
+  const { db, seen } = failing("ECONNRESET", 2);
   await expect(expireCredits(db)).rejects.toThrow("it did not");
-  expect(asked).toEqual([1, 2].map(idOf));
+  expect(seen).toEqual([1, 2].map(idOf));
 });
 
 test("an expiry ends when the process stops, and the next run continues", async () => {
@@ -208,9 +208,9 @@ describe("the audit of everything", () => {
   });
 
   test("has no time limit", async () => {
-    const asked: unknown[] = [];
-    await checkLedger({ ...engine.db, tx: recordOptions(asked) });
-    expect(asked).toEqual([{ statementTimeoutMs: 0 }]);
+    const seen: unknown[] = [];
+    await checkLedger({ ...engine.db, tx: recordOptions(seen) });
+    expect(seen).toEqual([{ statementTimeoutMs: 0 }]);
   });
 });
 
@@ -358,9 +358,9 @@ describe("the periodic audit", () => {
 
   test("has a longer time limit than other statements", async () => {
     await createBalances(1);
-    const asked: unknown[] = [];
-    await createAudit({ ...engine.db, tx: recordOptions(asked) }, log)();
-    expect(asked).toEqual([{ statementTimeoutMs: 30_000 }]);
+    const seen: unknown[] = [];
+    await createAudit({ ...engine.db, tx: recordOptions(seen) }, log)();
+    expect(seen).toEqual([{ statementTimeoutMs: 30_000 }]);
   });
 
   test("logs each fault, and freezes only the accounts that have faults", async () => {

@@ -90,7 +90,7 @@ export function bodyOf(fixture: InstallationFixture, way: Way): CreateRunBody {
 }
 
 /** Acts like a caller that does not give up: it repeats the same key until it gets a response about the run. */
-export async function createUntilTold(caller: InstallationCaller, url: string, body: CreateRunBody): Promise<Run> {
+export async function createUntilAnswered(caller: InstallationCaller, url: string, body: CreateRunBody): Promise<Run> {
   for (;;) {
     try {
       return await caller.clientAt(url).runs.createAndWait(body, { idempotencyKey: "the-key" });
@@ -104,10 +104,10 @@ export async function createUntilTold(caller: InstallationCaller, url: string, b
 export async function createWithoutWorker(fixture: InstallationFixture, way: Way) {
   const caller = await fixture.createCaller();
   const api = await fixture.start("api");
-  const told = caller.clientAt(api.url).runs.createAndWait(bodyOf(fixture, way), { idempotencyKey: "the-key" });
-  told.catch(() => {}); // handled where it is awaited
+  const response = caller.clientAt(api.url).runs.createAndWait(bodyOf(fixture, way), { idempotencyKey: "the-key" });
+  response.catch(() => {}); // handled where it is awaited
   await until(async () => (await fixture.db.query("select 1 from runs")).length === 1);
-  return { api, told };
+  return { api, response };
 }
 
 /** A process in which something happens at a point, and the first attempt of a caller who leads a run there. */
@@ -116,7 +116,7 @@ export interface Encounter {
   /** Resolves whatever the outcome: a response, an error, or no connection. */
   readonly first: Promise<unknown>;
   /** The same caller does not give up: it repeats the same key until it gets a response about the run. */
-  readonly createUntilTold: (url: string) => Promise<Run>;
+  readonly createUntilAnswered: (url: string) => Promise<Run>;
 }
 
 export async function meetPoint(
@@ -135,13 +135,13 @@ export async function meetPoint(
     await until(async () => (await fixture.db.query("select 1 from runs where worker is not null")).length === 1);
     doomed.signal("SIGTERM");
   }
-  return { doomed, first, createUntilTold: (url) => createUntilTold(caller, url, body) };
+  return { doomed, first, createUntilAnswered: (url) => createUntilAnswered(caller, url, body) };
 }
 
 /** Null: the connection was lost. */
-export function statusOf(told: unknown): number | null | undefined {
-  if (told instanceof PromptdConnectionError) return null;
-  return told instanceof PromptdError ? told.httpStatus : undefined;
+export function statusOf(response: unknown): number | null | undefined {
+  if (response instanceof PromptdConnectionError) return null;
+  return response instanceof PromptdError ? response.httpStatus : undefined;
 }
 
 export async function expectOneSoundRun(fixture: InstallationFixture): Promise<void> {

@@ -304,11 +304,11 @@ describe("a database that does not respond at all", () => {
     });
     proxy.blackhole(true);
     const startMs = performance.now();
-    const told = await answers;
+    const settled = await answers;
     const tookMs = performance.now() - startMs;
     proxy.blackhole(false);
     await unlock();
-    for (const answer of told) expect(answer).toMatchObject({ reason: { code: "SERVER_ERROR" } });
+    for (const answer of settled) expect(answer).toMatchObject({ reason: { code: "SERVER_ERROR" } });
     expect(tookMs).toBeLessThan(LATEST_CREATE_MS);
     await expectSound();
   }, 90_000);

@@ -139,14 +139,15 @@ describe("SIGTERM to an API process", () => {
     { by: "their window's end", prefer: "wait=3", isStopped: false },
     { by: "a stop", prefer: "wait=60", isStopped: true },
   ])(
-    "callers who joined a run by its key are told its runId by $by even while the database is down",
+    "callers who joined a run by its key get its runId by $by even while the database is down",
     { timeout: 60_000 },
     async ({ prefer, isStopped }) => {
       const fixture = installation();
       const caller = await fixture.createCaller();
       const proxy = await startTcpProxy(fixture.environment["DATABASE_URL"] ?? "");
       const api = await fixture.start("api", { DATABASE_URL: proxy.url });
-      const send = (how: string) => post(api.url, caller, "once", { "idempotency-key": "joined", prefer: how });
+      const send = (preference: string) =>
+        post(api.url, caller, "once", { "idempotency-key": "joined", prefer: preference });
       expect((await send("respond-async")).httpStatus).toBe(202);
       const sent = Array.from({ length: 20 }, () => send(prefer));
       // Their statements are queued on the same two connections before the statements of these requests.

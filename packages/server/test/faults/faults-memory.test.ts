@@ -58,8 +58,8 @@ test("a run that needs more memory than any worker has kills three of them and f
   expect(meanwhile.map((run) => run.runStatus)).toEqual(Array(20).fill("succeeded"));
   await until(async () => (await fixture.openRuns()) === 0);
 
-  const told: Run = await greedy.clientAt(api.url).runs.get(runId);
-  expect(told).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
+  const failed: Run = await greedy.clientAt(api.url).runs.get(runId);
+  expect(failed).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
   expect(await credits()).toEqual(before);
   const outcome = "select attempt, fail_reason, fail_detail from runs where id = $1";
   expect(await fixture.db.query(outcome, [runId])).toMatchObject([{ attempt: 3, fail_reason: "worker_lost" }]);

@@ -18,11 +18,11 @@ describe("a process that loses its database connections", () => {
     { timeout: 90_000 },
     async (point, way) => {
       const fixture = installation();
-      const { doomed, first, createUntilTold } = await meetPoint(fixture, "cut", [point, way]);
+      const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "cut", [point, way]);
       await first;
       if (point === "drain.started") await doomed.exit;
       const next = point === "drain.started" ? await fixture.start() : doomed;
-      expect((await createUntilTold(next.url)).runStatus).toBe("succeeded");
+      expect((await createUntilAnswered(next.url)).runStatus).toBe("succeeded");
       expectConnectionsLost(doomed.log);
       await expectOneSoundRun(fixture);
     },
@@ -30,11 +30,11 @@ describe("a process that loses its database connections", () => {
 
   test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
     const fixture = installation();
-    const { api, told } = await createWithoutWorker(fixture, way);
+    const { api, response } = await createWithoutWorker(fixture, way);
     // A start that loses its connections may fail; then it is started again.
     const cut = await fixture.start("worker", { PROMPTD_FAULT: `${point}:cut@1` }).catch((error: Error) => error);
     const worker = cut instanceof Error ? await fixture.start("worker") : cut;
-    expect((await told).runStatus).toBe("succeeded");
+    expect((await response).runStatus).toBe("succeeded");
     expectConnectionsLost(cut instanceof Error ? [cut.message] : cut.log);
     await expectOneSoundRun(fixture);
     await Promise.all([api.stop(), worker.stop()]);

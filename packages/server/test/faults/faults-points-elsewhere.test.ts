@@ -11,7 +11,7 @@ import { cleanUp, createDataDir, isAnswering, startUser } from "../platform/embe
 import {
   bodyOf,
   chosen,
-  createUntilTold,
+  createUntilAnswered,
   expectConnectionsLost,
   isFrozen,
   ON_THE_WAY,
@@ -113,7 +113,7 @@ describe("periodic work", () => {
     prepare: async (fixture) => {
       const caller = await fixture.createCaller();
       const server = await fixture.start();
-      await createUntilTold(caller, server.url, bodyOf(fixture, { prompt: "picture", ask: "a picture" }));
+      await createUntilAnswered(caller, server.url, bodyOf(fixture, { prompt: "picture", ask: "a picture" }));
       await server.stop();
       await fixture.db.query("update files set expires_at = promptd_now() - interval '2 hours'");
     },

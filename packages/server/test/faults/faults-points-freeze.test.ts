@@ -20,14 +20,14 @@ describe("a process that is frozen, replaced, and woken", () => {
     { timeout: 90_000 },
     async (point, way) => {
       const fixture = installation();
-      const { doomed, first, createUntilTold } = await meetPoint(fixture, "stop", [point, way]);
+      const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "stop", [point, way]);
       await until(() => isFrozen(doomed.pid));
       // It may be frozen with row locks of an open transaction: the database ends that after its own time limit.
       const second = await fixture.start();
-      const told = await createUntilTold(second.url);
+      const response = await createUntilAnswered(second.url);
       doomed.signal("SIGCONT");
       await first;
-      expect(told.runStatus).toBe("succeeded");
+      expect(response.runStatus).toBe("succeeded");
       await expectOneSoundRun(fixture);
       await Promise.all([doomed.stop(), second.stop()]);
       await expectOneSoundRun(fixture);
@@ -36,12 +36,12 @@ describe("a process that is frozen, replaced, and woken", () => {
 
   test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
     const fixture = installation();
-    const { api, told } = await createWithoutWorker(fixture, way);
+    const { api, response } = await createWithoutWorker(fixture, way);
     const starting = fixture.start("worker", { PROMPTD_FAULT: `${point}:stop@1` });
     starting.catch(() => {}); // handled where it is awaited
     const pid = await pidOfFrozenWorker(fixture);
     const second = await fixture.start("worker");
-    expect((await told).runStatus).toBe("succeeded");
+    expect((await response).runStatus).toBe("succeeded");
     process.kill(pid, "SIGCONT");
     // A start that was frozen for longer than its statements may take fails; then it is started again.
     const woken = await starting.catch(() => null);

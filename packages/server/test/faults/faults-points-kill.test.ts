@@ -23,26 +23,26 @@ const ATTEMPTS: Partial<Record<FaultPoint, readonly number[]>> = {
 describe("a process that is killed", () => {
   test.each(pointsAtStart())("at %s", { timeout: 90_000 }, async (point, way) => {
     const fixture = installation();
-    const { api, told } = await createWithoutWorker(fixture, way);
+    const { api, response } = await createWithoutWorker(fixture, way);
     const doomed = await fixture.start("worker", { PROMPTD_FAULT: `${point}:kill@1` }).catch((error: unknown) => error);
     const end = doomed instanceof Error ? doomed.message : (await (doomed as PromptdProcess).exit).signal;
     expect(end).toContain("SIGKILL");
     const [row] = await fixture.db.query<{ attempt: number }>("select attempt from runs");
     expect(ATTEMPTS[point] ?? [0, 1]).toContain(row?.attempt);
     const next = await fixture.start("worker");
-    expect((await told).runStatus).toBe("succeeded");
+    expect((await response).runStatus).toBe("succeeded");
     await expectOneSoundRun(fixture);
     await Promise.all([api.stop(), next.stop()]);
   });
 
   test.each(pointsInService())("at %s", { timeout: 90_000 }, async (point, way) => {
     const fixture = installation();
-    const { doomed, first, createUntilTold } = await meetPoint(fixture, "kill", [point, way]);
+    const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "kill", [point, way]);
     expect(await doomed.exit).toEqual({ code: null, signal: "SIGKILL" });
     // No response at all, or, if draining had begun, that the run continues.
     expect([null, 504]).toContain(statusOf(await first));
     const second = await fixture.start();
-    expect((await createUntilTold(second.url)).runStatus).toBe("succeeded");
+    expect((await createUntilAnswered(second.url)).runStatus).toBe("succeeded");
     await expectOneSoundRun(fixture);
     await second.stop();
   });

@@ -177,9 +177,9 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
 
     // Each leaves 90 kB in the database's write-ahead log, which has less than 32 MB reserved.
     const keys = Array.from({ length: 600 }, (_, i) => `key-${i}`);
-    const told = await inTurn(keys, 8, (key) => create(client, bodyOf("paid", key + noise()), key));
-    const acknowledged = told.filter(({ runId }) => runId !== null);
-    const refused = new Set(told.flatMap(({ status }) => (status === 200 ? [] : [status])));
+    const results = await inTurn(keys, 8, (key) => create(client, bodyOf("paid", key + noise()), key));
+    const acknowledged = results.filter(({ runId }) => runId !== null);
+    const refused = new Set(results.flatMap(({ status }) => (status === 200 ? [] : [status])));
     // The server may be down or may still read: either way it refuses what it cannot write.
     expect([...refused]).toEqual([500]);
 

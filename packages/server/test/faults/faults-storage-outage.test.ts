@@ -77,10 +77,10 @@ describe("a bucket", () => {
   });
 
   const only =
-    (method: string, how: (request: IncomingMessage, response: ServerResponse) => void): Disturb =>
+    (method: string, behavior: (request: IncomingMessage, response: ServerResponse) => void): Disturb =>
     (request, response) => {
       if (request.method !== method) return false;
-      how(request, response);
+      behavior(request, response);
       return true;
     };
   const answers = (status: number, code: string) => (request: IncomingMessage, response: ServerResponse) => {
@@ -93,7 +93,7 @@ describe("a bucket", () => {
     response.writeHead(200, { "content-length": "1000" });
     response.write("x".repeat(100), () => response.destroy());
   };
-  const asked = (method: string): number => bucket.requests.filter((line) => line.startsWith(method)).length;
+  const requestCount = (method: string): number => bucket.requests.filter((line) => line.startsWith(method)).length;
 
   test.each<[string, ReturnType<typeof answers>]>([
     ["answers 500", answers(500, "InternalError")],
@@ -104,10 +104,10 @@ describe("a bucket", () => {
     ["resets connections in the middle of an upload", resetsOnTheWay],
   ])(
     "that %s when an output is stored makes the run wait, and the run is charged once in the end",
-    async (_name, how) => {
-      bucket.disturb = only("PUT", how);
+    async (_name, behavior) => {
+      bucket.disturb = only("PUT", behavior);
       const runId = await startRun(caller.client, bodyOf(imageVersion));
-      await until(async () => asked("PUT") >= 4); // more attempts than a single store makes by itself
+      await until(async () => requestCount("PUT") >= 4); // more attempts than a single store makes by itself
       expect((await caller.client.runs.get(runId)).runStatus).toBe("running");
       bucket.disturb = () => false;
       await expectOneImage(runId);
@@ -117,7 +117,7 @@ describe("a bucket", () => {
   test("that is unavailable blocks no other work, and no model is called for output that could not be stored", async () => {
     bucket.disturb = only("PUT", answers(503, "SlowDown"));
     const first = await startRun(caller.client, bodyOf(imageVersion));
-    await until(async () => asked("PUT") >= 4);
+    await until(async () => requestCount("PUT") >= 4);
     const second = await startRun(caller.client, bodyOf(imageVersion));
     const given = "select 1 from runs where id = $1 and attempt > 0 and worker is null";
     await until(async () => (await server.app.db.query(given, [second])).length === 1);
@@ -132,7 +132,7 @@ describe("a bucket", () => {
   test("that is unavailable until a run's deadline fails the run without a charge, and operators see why", async () => {
     bucket.disturb = only("PUT", answers(503, "SlowDown"));
     await startRun(caller.client, bodyOf(imageVersion));
-    await until(async () => asked("PUT") >= 4);
+    await until(async () => requestCount("PUT") >= 4);
     const runId = await startRun(caller.client, bodyOf(imageVersion));
     const postponed = "select 1 from runs where id = $1 and attempt > 0 and worker is null";
     await until(async () => (await server.app.db.query(postponed, [runId])).length === 1);
@@ -158,8 +158,8 @@ describe("a bucket", () => {
     ["is gone (404 NoSuchBucket)", answers(404, "NoSuchBucket")],
     ["resets connections", resets],
     ["breaks off in the middle of a download", breaksOff],
-  ])("that %s when an input is read makes the run wait without costing an attempt", async (_name, how) => {
-    bucket.disturb = only("GET", how);
+  ])("that %s when an input is read makes the run wait without costing an attempt", async (_name, behavior) => {
+    bucket.disturb = only("GET", behavior);
     const runId = await startRun(caller.client, { promptVersionId: photoVersion, inputs: { imageInputs: [PNG] } });
     const given = "select 1 from runs where id = $1 and worker is null and max_attempts = 3 + attempt and attempt > 0";
     await until(async () => (await server.app.db.query(given, [runId])).length === 1);
@@ -186,7 +186,7 @@ describe("a bucket", () => {
     const answer = await postRun(caller.client, { promptVersionId: photoVersion, inputs: { imageInputs: [PNG] } });
     await server.app.db.query("drop trigger refuse_run on runs");
     expect(answer.httpStatus).toBe(500);
-    await until(async () => asked("DELETE") === 1);
+    await until(async () => requestCount("DELETE") === 1);
   });
 
   describe("when a generated file is fetched", () => {
@@ -200,9 +200,9 @@ describe("a bucket", () => {
       ["answers 403", answers(403, "AccessDenied")],
       ["is gone (404 NoSuchBucket)", answers(404, "NoSuchBucket")],
       ["resets connections", resets],
-    ])("and the bucket %s, the response is 500, and the file again when it is back", async (_name, how) => {
+    ])("and the bucket %s, the response is 500, and the file again when it is back", async (_name, behavior) => {
       const url = await makeFile();
-      bucket.disturb = only("GET", how);
+      bucket.disturb = only("GET", behavior);
       const broken = await fetch(url);
       expect(broken.status).toBe(500);
       expect(await broken.text()).not.toMatch(/InternalError|AccessDenied|NoSuchBucket|promptd-files/);

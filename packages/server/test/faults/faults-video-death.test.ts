@@ -18,9 +18,9 @@ describe.concurrent.each(JOBS)("a worker that works on %s", (_name, model, type)
     const first = await fixture.start("worker");
     await until(async () => double.polls.length > 0 && (await acts.isOperationStored()));
     await acts.killWorker(first);
-    const asked = double.polls.length;
+    const polls = double.polls.length;
     await fixture.startHere("worker");
-    await until(() => double.polls.length > asked);
+    await until(() => double.polls.length > polls);
     expect((await run.get()).runStatus).toBe("running");
     double.finishJobs();
     const { runStatus, outputs } = await run.finished();

@@ -45,16 +45,16 @@ describe("a process that starts", () => {
     expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: [] });
   });
 
-  test("with an unknown secret is told what to do, and changes nothing", async () => {
+  test("with an unknown secret fails with a message that says what to do, and changes nothing", async () => {
     await start(FIRST);
-    const told = new Error(
+    const failure = new Error(
       `The server secret does not match the one that this database knows. Nothing was changed.
 Every promptd process needs the same secret: set PROMPTD_SECRET to the old one. If PROMPTD_SECRET is not set, the secret is the file "secret" in the data directory.
 To rotate the secret, set PROMPTD_SECRET_PREVIOUS to the old one. If it is not set, the previous secret is the file "secret.previous" in the data directory.
 If the old secret is lost, delete all rows from the table file_keys. URLs of existing files then stop working, and webhooks wait until their owners roll their secrets.`,
     );
-    await expect(start(SECOND)).rejects.toEqual(told);
-    await expect(start(SECOND, THIRD)).rejects.toEqual(told);
+    await expect(start(SECOND)).rejects.toEqual(failure);
+    await expect(start(SECOND, THIRD)).rejects.toEqual(failure);
     expect(await start(FIRST)).toMatchObject({ current: { keyId: 1 } });
   });
 

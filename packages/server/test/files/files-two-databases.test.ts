@@ -29,10 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-const told: { message: string; installationId: string }[] = [];
+const warnings: { message: string; installationId: string }[] = [];
 const log = {
   ...createLog("silent"),
-  error: (fields: { installationId: string }, message: string) => void told.push({ ...fields, message }),
+  error: (fields: { installationId: string }, message: string) => void warnings.push({ ...fields, message }),
 } as unknown as Log;
 
 /** Sets both databases to a time when all blobs so far are old enough. */
@@ -73,7 +73,7 @@ beforeEach(async () => {
   other = { ...rig, db: opened.db };
   await other.db.query("truncate files, file_keys, blob_store_mark");
   await setDatabaseTime(other, other.nowMs);
-  told.length = 0;
+  warnings.length = 0;
 });
 
 describe("the sweep of orphans", () => {
@@ -82,16 +82,16 @@ describe("the sweep of orphans", () => {
     const made = await fill(files);
     const astray = await openFiles(other, { log });
     await sweep(astray); // before the owner ever swept: there is no mark yet
-    expect([await blobs(), told.length]).toEqual([made, 1]);
+    expect([await blobs(), warnings.length]).toEqual([made, 1]);
     await sweep(files);
-    expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
+    expect([await blobs(), warnings.length]).toEqual([made.slice(1), 1]);
     await storeImage(files, rig.png);
     await makeOld();
     await sweep(astray);
     expect((await blobs()).length).toBe(11);
-    expect(told[1]?.message).toContain("belong to another installation");
+    expect(warnings[1]?.message).toContain("belong to another installation");
     await sweep(files);
-    expect([await blobs(), told.length]).toEqual([made.slice(1), 2]);
+    expect([await blobs(), warnings.length]).toEqual([made.slice(1), 2]);
   });
 
   test("continues after dying between its two records, twice in a row", async () => {
@@ -104,7 +104,7 @@ describe("the sweep of orphans", () => {
     }
     const made = await fill(files);
     await sweep(files);
-    expect([await blobs(), told]).toEqual([made.slice(1), []]);
+    expect([await blobs(), warnings]).toEqual([made.slice(1), []]);
   });
 
   test("stops in the original and in a copy that share files, before removing what only one of them knows", async () => {
@@ -117,12 +117,12 @@ describe("the sweep of orphans", () => {
     await sweep(files);
     await sweep(copy);
     await sweep(files);
-    expect([await blobs(), told.length]).toEqual([made, 3]);
-    expect(told[0]?.message).toContain("a copy of this one");
-    const installationId = told[0]?.installationId ?? "";
+    expect([await blobs(), warnings.length]).toEqual([made, 3]);
+    expect(warnings[0]?.message).toContain("a copy of this one");
+    const installationId = warnings[0]?.installationId ?? "";
     await writeFile(markPath(), `${installationId}\n`); // the operator gave the copy its own storage
     await sweep(files);
-    expect([await blobs(), told.length]).toEqual([made.slice(1), 3]);
+    expect([await blobs(), warnings.length]).toEqual([made.slice(1), 3]);
   });
 
   test("waits for the operator in a database that was restored from an older backup", async () => {
@@ -135,10 +135,10 @@ describe("the sweep of orphans", () => {
     await writeRow(rig, backup);
     const restored = await openFiles(rig, { log });
     await sweep(restored);
-    expect([await blobs(), told.length]).toEqual([made, 1]);
-    await writeFile(markPath(), told[0]?.installationId ?? "");
+    expect([await blobs(), warnings.length]).toEqual([made, 1]);
+    await writeFile(markPath(), warnings[0]?.installationId ?? "");
     await sweep(restored);
-    expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
+    expect([await blobs(), warnings.length]).toEqual([made.slice(1), 1]);
   });
 
   test("adopts files that lost their mark if the database has rows for them", async () => {
@@ -147,7 +147,7 @@ describe("the sweep of orphans", () => {
     const made = await fill(files);
     await rm(markPath());
     await sweep(files);
-    expect([await blobs(), told]).toEqual([made.slice(1), []]);
+    expect([await blobs(), warnings]).toEqual([made.slice(1), []]);
     expect(await readFile(markPath(), "utf8")).toContain((await readRow(rig))[0]?.installation_id);
   });
 
@@ -159,7 +159,7 @@ describe("the sweep of orphans", () => {
     const copied = await openFiles({ ...other, dataDir }, { log });
     await writeFile(join(dataDir, "files", "installation"), await readFile(markPath()));
     for (const each of [files, copied, files, copied]) await sweep(each);
-    expect(told).toEqual([]);
+    expect(warnings).toEqual([]);
     await rm(dataDir, { recursive: true });
   });
 
@@ -191,9 +191,9 @@ describe("in a bucket", () => {
     rig.nowMs = other.nowMs = Date.now() + 3 * HOUR_MS; // the bucket dates objects by the machine's clock
     await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));
     await sweep(astray);
-    expect([removed(), told.length]).toEqual([0, 1]);
+    expect([removed(), warnings.length]).toEqual([0, 1]);
     await sweep(files);
-    expect([removed(), told.length]).toEqual([1, 1]);
+    expect([removed(), warnings.length]).toEqual([1, 1]);
     expect(await readdir(rig.dataDir)).toEqual([]);
   });
 });

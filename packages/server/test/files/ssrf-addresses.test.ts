@@ -81,10 +81,10 @@ describe("public addresses", () => {
 
 describe("rebinding", () => {
   const publicFirst = () => {
-    let asked = 0;
+    let lookups = 0;
     return () => {
-      asked += 1;
-      return asked === 1 ? [PUBLIC_ADDRESS] : ["127.0.0.1"];
+      lookups += 1;
+      return lookups === 1 ? [PUBLIC_ADDRESS] : ["127.0.0.1"];
     };
   };
 

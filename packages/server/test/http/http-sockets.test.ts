@@ -427,9 +427,9 @@ describe("keep-alive and stopping", () => {
 
   test("waiting requests on one connection are limited: requests within the limit are answered, then comes one 429, then the end", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const asked: string[] = [];
+    const handled: string[] = [];
     const counted = async () => {
-      asked.push("me");
+      handled.push("me");
       return getMe();
     };
     const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe: counted } });
@@ -442,7 +442,7 @@ describe("keep-alive and stopping", () => {
     const answers = readAnswers(await received);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers[3]?.body.message).toContain("on this connection");
-    expect(asked).toHaveLength(3);
+    expect(handled).toHaveLength(3);
     expect(own.log.filter(({ message }) => message.startsWith("request"))).toHaveLength(5);
     await own.http.close();
   });

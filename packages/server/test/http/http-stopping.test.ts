@@ -107,14 +107,14 @@ describe("a server that is asked to stop", () => {
   });
 
   test("finally closes downloads whose callers read a little now and then, and requests that are never answered", async () => {
-    const [opened, asked] = [Promise.withResolvers<Readable>(), Promise.withResolvers<void>()];
+    const [opened, requested] = [Promise.withResolvers<Readable>(), Promise.withResolvers<void>()];
     const openFile = async () => {
       const body = new Readable({ read: () => void body.push(Buffer.alloc(65_536)) });
       opened.resolve(body);
       return { status: 200 as const, headers: { "Content-Type": "image/png" }, body };
     };
     const getMe = async () => {
-      asked.resolve();
+      requested.resolve();
       return Promise.withResolvers<never>().promise;
     };
     const own = await startEdge({ openFile, handlers: { getMe }, limits: { stopMsMin: 50, slowReaderMs: 60_000 } });
@@ -122,7 +122,7 @@ describe("a server that is asked to stop", () => {
     socket.write(`GET /files/${ID}.png?e=1&k=1&s=x HTTP/1.1\r\nHost: x\r\n\r\n`);
     const [waiting] = sendAtOnce(own.port, 1);
     const body = await opened.promise;
-    await asked.promise;
+    await requested.promise;
     await once(socket, "readable");
     socket.read(1);
     await own.http.close({ graceMs: 0 });
@@ -132,15 +132,15 @@ describe("a server that is asked to stop", () => {
   });
 
   test("gives pending answers the whole grace period", async () => {
-    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [requested, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const getMe = async () => {
-      asked.resolve();
+      requested.resolve();
       await answer.promise;
       return { data: DATA };
     };
     const own = await startEdge({ handlers: { getMe }, limits: { stopMsMin: 0 } });
     const [sent] = sendAtOnce(own.port, 1);
-    await asked.promise;
+    await requested.promise;
     const haveWaitsEnded = Promise.withResolvers<void>();
     const closed = own.http.close({ graceMs: 60_000, endWaits: haveWaitsEnded.resolve });
     await haveWaitsEnded.promise;

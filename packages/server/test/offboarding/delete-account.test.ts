@@ -336,7 +336,7 @@ test("makes the account absent for operators: it is not shown, and cannot be giv
   const said = async (id: string) => {
     const params = { accountId: id };
     const grant = { params: {}, query: {}, body: { account: id, amount: 5 }, headers: { "idempotency-key": "one" } };
-    const asked: readonly Promise<unknown>[] = [
+    const requests: readonly Promise<unknown>[] = [
       operator.client.call("grantCredits", grant),
       operator.client.send("setPlan", { params, body: { plan: "pro", until: null } }),
       operator.client.send("freezeAccount", { params, body: { isFrozen: false, reason: "r" } }),
@@ -347,7 +347,7 @@ test("makes the account absent for operators: it is not shown, and cannot be giv
       if (error instanceof PromptdError) return `${error.code} ${error.message.replace(id, "ID")}`;
       throw error;
     };
-    return Promise.all(asked.map((one) => one.then(() => "SUCCESS", refused)));
+    return Promise.all(requests.map((one) => one.then(() => "SUCCESS", refused)));
   };
   const absent = await said("019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18");
   for (const answer of absent) expect(answer).toContain("NOT_FOUND_ERROR No account has the");

@@ -67,8 +67,8 @@ test("the hourly limit is not reset by a sign-in after the minute of another lim
   expect((await again()).status).toBe(200);
   await db.query("update auth_rate_limits set last_request = last_request - 100000");
   expect((await again()).status).toBe(200);
-  const asked = "select count from auth_rate_limits where key = $1";
-  expect(await db.query(asked, [`email-change:${mia.personId}`])).toEqual([{ count: 1 }]);
+  const countOf = "select count from auth_rate_limits where key = $1";
+  expect(await db.query(countOf, [`email-change:${mia.personId}`])).toEqual([{ count: 1 }]);
 });
 
 test("ten wrong authenticator codes lock the second factor, across several sign-ins", async () => {

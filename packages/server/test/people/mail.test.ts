@@ -92,8 +92,8 @@ test("a mail has standard headers, each on lines that every server accepts, what
 describe("a forgotten password", () => {
   test("is replaced through a link, once, which confirms the address and ends every session", async () => {
     const eve = await createTestPerson(server, { email: "eve@example.org" });
-    const asked = await post("/manage/auth/request-password-reset", { email: "Eve@example.org" });
-    expect(asked.status).toBe(200);
+    const response = await post("/manage/auth/request-password-reset", { email: "Eve@example.org" });
+    expect(response.status).toBe(200);
     const { link } = await mail.waitFor("eve@example.org");
     expect(link).toMatch(new RegExp(`^${server.url}/reset-password#`));
     const token = codeIn(link);

@@ -31,7 +31,7 @@ afterAll(() => server.close());
 class TestProvider implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT;
   readonly clientMetadata = { client_name: "Test\u202eHost\n", redirect_uris: [REDIRECT] };
-  asked: URL | null = null;
+  authorizationUrl: URL | null = null;
   #client: OAuthClientInformationMixed | undefined;
   #tokens: OAuthTokens | undefined;
   #verifier = "";
@@ -40,14 +40,14 @@ class TestProvider implements OAuthClientProvider {
   saveClientInformation = (client: OAuthClientInformationMixed): void => void (this.#client = client);
   tokens = () => this.#tokens;
   saveTokens = (tokens: OAuthTokens): void => void (this.#tokens = tokens);
-  redirectToAuthorization = (url: URL): void => void (this.asked = url);
+  redirectToAuthorization = (url: URL): void => void (this.authorizationUrl = url);
   saveCodeVerifier = (verifier: string): void => void (this.#verifier = verifier);
   codeVerifier = () => this.#verifier;
 }
 
 /** What the console page sends when the person agrees. */
-function consentOf(asked: URL) {
-  const of = (name: string) => asked.searchParams.get(name) ?? "";
+function consentOf(authorizationUrl: URL) {
+  const of = (name: string) => authorizationUrl.searchParams.get(name) ?? "";
   return {
     clientId: of("client_id"),
     redirectUri: of("redirect_uri"),
@@ -69,27 +69,27 @@ async function begin(): Promise<{
   return { provider, transport };
 }
 
-async function agree(asked: URL): Promise<URL> {
-  const { redirectTo } = await person.client.send("authorizeClient", { body: consentOf(asked) });
+async function agree(authorizationUrl: URL): Promise<URL> {
+  const { redirectTo } = await person.client.send("authorizeClient", { body: consentOf(authorizationUrl) });
   return new URL(redirectTo);
 }
 
 test("a host is led from a 401 to the person, whose consent gives it a key with a cap and an expiry", async () => {
   const { provider, transport } = await begin();
-  const asked = provider.asked;
-  if (asked === null) throw new Error("The host was not led anywhere.");
-  expect(asked.origin + asked.pathname).toBe(`${server.url}/oauth/authorize`);
-  expect((await fetch(asked, { redirect: "manual" })).headers.get("location")).toBe(
-    `${server.url}/authorize#${asked.search.slice(1)}`,
+  const authorizationUrl = provider.authorizationUrl;
+  if (authorizationUrl === null) throw new Error("The host was not led anywhere.");
+  expect(authorizationUrl.origin + authorizationUrl.pathname).toBe(`${server.url}/oauth/authorize`);
+  expect((await fetch(authorizationUrl, { redirect: "manual" })).headers.get("location")).toBe(
+    `${server.url}/authorize#${authorizationUrl.search.slice(1)}`,
   );
-  expect(asked.searchParams.get("code_challenge_method")).toBe("S256");
+  expect(authorizationUrl.searchParams.get("code_challenge_method")).toBe("S256");
   const manage = person.client;
-  const { clientId, redirectUri } = consentOf(asked);
+  const { clientId, redirectUri } = consentOf(authorizationUrl);
   expect(await manage.send("showClient", { query: { clientId, redirectUri } })).toEqual({
     name: "Test Host",
     redirectUri,
   });
-  const back = await agree(asked);
+  const back = await agree(authorizationUrl);
   expect(back.searchParams.get("state")).toBe("af0ifjsldkj");
   await transport.finishAuth(back.searchParams);
   const client = new Client({ name: "test", version: "1" });
@@ -109,12 +109,12 @@ describe("a code", () => {
     fetch(`${server.url}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
   const formOf = async (change: Record<string, string> = {}) => {
     const { provider } = await begin();
-    if (provider.asked === null) throw new Error("The host was not led anywhere.");
-    const back = await agree(provider.asked);
+    if (provider.authorizationUrl === null) throw new Error("The host was not led anywhere.");
+    const back = await agree(provider.authorizationUrl);
     return {
       grant_type: "authorization_code",
       code: back.searchParams.get("code") ?? "",
-      client_id: consentOf(provider.asked).clientId,
+      client_id: consentOf(provider.authorizationUrl).clientId,
       redirect_uri: REDIRECT,
       code_verifier: provider.codeVerifier(),
       ...change,

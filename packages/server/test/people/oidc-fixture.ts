@@ -83,12 +83,12 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
 
 function answersOf(provider: TestOidc, signingKey: () => SigningKey): (request: IncomingMessage) => Promise<Answer> {
   const grants = new Map<string, Grant>();
-  const authorize = (asked: URLSearchParams): Answer => {
+  const authorize = (params: URLSearchParams): Answer => {
     const code = randomUUID();
-    const redirectUri = asked.get("redirect_uri") ?? "";
-    grants.set(code, { nonce: asked.get("nonce"), challenge: asked.get("code_challenge"), redirectUri });
+    const redirectUri = params.get("redirect_uri") ?? "";
+    grants.set(code, { nonce: params.get("nonce"), challenge: params.get("code_challenge"), redirectUri });
     const location = new URL(redirectUri);
-    location.search = new URLSearchParams({ code, state: asked.get("state") ?? "" }).toString();
+    location.search = new URLSearchParams({ code, state: params.get("state") ?? "" }).toString();
     return { status: 302, location: location.href };
   };
   return async (request) => {

@@ -220,21 +220,21 @@ describe("GitHub and Google", () => {
 
   /** Both have addresses that no setting changes, so these responses replace theirs. */
   function standIn(answers: Readonly<Record<string, unknown>>): Request[] {
-    const asked: Request[] = [];
+    const requests: Request[] = [];
     const real = globalThis.fetch;
     vi.stubGlobal("fetch", async (input: string | URL | Request, init?: RequestInit) => {
       const request = new Request(input, init);
       const { origin, pathname } = new URL(request.url);
       if (origin === server.url || origin === oidc.issuer) return real(input, init);
-      asked.push(request.clone());
+      requests.push(request.clone());
       const answer = answers[origin + pathname];
       return answer === undefined ? new Response("{}", { status: 404 }) : Response.json(answer);
     });
-    return asked;
+    return requests;
   }
 
   test("GitHub: the callback exchanges the code, and the person gets the primary address", async () => {
-    const asked = standIn({
+    const requests = standIn({
       "https://github.com/login/oauth/access_token": {
         access_token: "token-1",
         token_type: "bearer",
@@ -248,7 +248,7 @@ describe("GitHub and Google", () => {
     const back = await comeBack(`${server.url}/manage/auth/callback/github?code=abc&state=${state}`, cookie);
     expect(back.location).toBe("/");
     expect((await sessionOf(back.cookie)).person).toMatchObject({ email: "mona@example.org", name: "Mona" });
-    const form = new URLSearchParams(await asked[0]?.text());
+    const form = new URLSearchParams(await requests[0]?.text());
     expect([form.get("code"), form.get("client_id"), form.get("redirect_uri")]).toEqual([
       "abc",
       "github-client",
@@ -281,7 +281,7 @@ describe("GitHub and Google", () => {
       exp: 4_102_444_800,
       iat: 1,
     };
-    const asked = standIn({
+    const requests = standIn({
       "https://oauth2.googleapis.com/token": {
         access_token: "token-3",
         token_type: "Bearer",
@@ -292,7 +292,7 @@ describe("GitHub and Google", () => {
     const { url, cookie } = await begin("google");
     const state = new URL(url).searchParams.get("state") ?? "";
     const back = await comeBack(`${server.url}/manage/auth/callback/google?code=abc&state=${state}`, cookie);
-    expect(asked.map((request) => new URL(request.url).host)).toContain("oauth2.googleapis.com");
+    expect(requests.map((request) => new URL(request.url).host)).toContain("oauth2.googleapis.com");
     expect(back.location).toBe("/");
     expect((await sessionOf(back.cookie)).person).toMatchObject({ email: "gia@example.org", name: "Gia" });
   });

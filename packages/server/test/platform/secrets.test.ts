@@ -35,7 +35,7 @@ const CANARIES = {
   providerWords: "canary-of-what-the-provider-said",
 } as const;
 
-let asked = 0;
+let requestCount = 0;
 /** A provider that echoes what it was sent, adds its own text, and fails. */
 async function startRudeProvider(): Promise<string> {
   const server = createServer((request, response) => {
@@ -46,7 +46,7 @@ async function startRudeProvider(): Promise<string> {
       );
     });
   });
-  server.on("request", () => (asked += 1));
+  server.on("request", () => (requestCount += 1));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   undo.push(async () => void server.close());
@@ -115,7 +115,7 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
         body: JSON.stringify({ promptVersionId: fixture.prompts.paid, inputs: { textInputs: { ask } }, ...extra }),
       });
 
-    const told = [
+    const responses = [
       await create(CANARIES.input),
       await create(`${CANARIES.input} other`), // the key's conflict
       await send("/v1/me", { key: CANARIES.wrongKey }),
@@ -124,7 +124,7 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
       await send("/v1/runs", { method: "POST", body: `{"${CANARIES.refusedInput}` }),
       await send("/v1/runs", { method: "POST", body: JSON.stringify({ promptVersionId: CANARIES.refusedInput }) }),
     ];
-    expect(told.map(({ status }) => status)).toEqual([200, 422, 401, 401, 200, 400, 422]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 422, 401, 401, 200, 400, 422]);
     const picture = await caller.clientAt(server.url).runs.createAndWait({
       promptVersionId: fixture.prompts.picture,
       inputs: { textInputs: { ask: CANARIES.input } },
@@ -136,12 +136,12 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
       inputs: { textInputs: { ask: `sandbox: error=500\n${CANARIES.input}` } },
     });
     expect(broken.runStatus).toBe("failed");
-    asked = 0;
+    requestCount = 0;
     const rude = await caller.clientAt(server.url).runs.createAndWait({
       promptVersionId: await publishForProvider(fixture.db),
       inputs: { textInputs: { ask: CANARIES.input } },
     });
-    expect([rude.runStatus, asked > 0]).toEqual(["failed", true]);
+    expect([rude.runStatus, requestCount > 0]).toEqual(["failed", true]);
     expect(JSON.stringify(rude)).not.toContain(CANARIES.providerWords);
     const rows = await dump(database.url);
     await fixture.db.query("alter table accounts rename to away"); // a database failure
@@ -151,7 +151,7 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
     await until(() => server.log.some((line) => line.includes('"level":"error"')));
     expect((await server.stop()).code).toBe(0);
     const log = server.log.join("\n");
-    expect(server.log.length).toBeGreaterThan(told.length); // at least one line per request
+    expect(server.log.length).toBeGreaterThan(responses.length); // at least one line per request
     const signature = address.search.replace(/^\?/, "");
     const leaked = Object.entries({ ...CANARIES, apiKey: caller.apiKey, signature }).filter(([, text]) =>
       log.includes(text),

@@ -81,9 +81,9 @@ describe("a test run", () => {
     const fields = `options: { reasoningEffort: low }\nmaxOutputTokens: 100\n${TESTS}`;
     const promptId = await draftOf(textPrompt({ fields }));
     const params = { promptId };
-    const asked = { revision: 1, test: "holds", runOptions: { reasoningEffort: "high" } };
+    const request = { revision: 1, test: "holds", runOptions: { reasoningEffort: "high" } };
     const runWith = async (model?: string) => {
-      const body = { ...asked, ...(model === undefined ? {} : { model }) };
+      const body = { ...request, ...(model === undefined ? {} : { model }) };
       const { runId } = await ada.client.send("createTestRun", { params, body });
       const judged = await ada.client.send("getTestRun", { params: { promptId, runId }, query: { test: "holds" } });
       expect(judged.test).toMatchObject({ passed: true });
@@ -99,7 +99,7 @@ describe("a test run", () => {
     expect(own).toMatchObject({ model: "sandbox/text", runOptions: { reasoningEffort: "high" } });
     expect(again.promptVersionId).toBe(other.promptVersionId);
     expect(own.promptVersionId).not.toBe(other.promptVersionId);
-    const refused = await run(promptId, { ...asked, model: "sandbox/absent" });
+    const refused = await run(promptId, { ...request, model: "sandbox/absent" });
     expect([refused.httpStatus, errorOf(refused).data]).toMatchObject([
       422,
       { issues: [{ path: ["body", "model"], message: 'There is no model "sandbox/absent" on this server.' }] },

@@ -33,7 +33,7 @@ Plan: pro until 2027-12-31T00:00:00.000Z
 Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
-  options: { reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded)" } },
+  options: { reason: { type: "string", value: "R", isRequired: true, summary: "reason (recorded)" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -56,8 +56,8 @@ Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: no`,
   options: {
-    reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded)" },
-    "accept-journal": { type: "boolean", summary: "Accept the journal chain faults that exist now" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "reason (recorded)" },
+    "accept-journal": { type: "boolean", summary: "accept the journal chain faults that exist now" },
   },
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -79,7 +79,7 @@ export function showAccount(io: CommandIo, account: AccountReport): void {
     `Plan: ${plan}${planEnd}`,
     `Credits: ${credits.posted} posted, ${credits.held} held, ${credits.available} available`,
     `Active runs: ${activeRuns}`,
-    frozen === null ? "Frozen: no" : `Frozen: since ${frozen.since}, ${frozen.reason ?? "reason not known"}`,
+    frozen === null ? "Frozen: no" : `Frozen: since ${frozen.since}, ${frozen.reason ?? "reason unknown"}`,
   ];
   io.result(account, lines.join("\n"));
 }

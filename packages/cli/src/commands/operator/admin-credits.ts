@@ -9,13 +9,13 @@ export const creditsGrant: Command = {
   session: `$ promptd admin credits grant --user ada@example.org --amount 50 --reason "Welcome"
 ada@example.org can spend 550 credits.`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "Who gets them" },
-    amount: { type: "string", value: "N", isRequired: true, summary: "How many" },
-    reason: { type: "string", value: "R", summary: "Reason (recorded in the journal)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "who gets them" },
+    amount: { type: "string", value: "N", isRequired: true, summary: "how many" },
+    reason: { type: "string", value: "R", summary: "reason (recorded in the journal)" },
     expires: {
       type: "string",
       value: "ISO8601",
-      summary: "When the remaining credits expire, a time in the future (default: never)",
+      summary: "when the remaining credits expire, a time in the future (default: never)",
     },
     "idempotency-key": {
       type: "string",

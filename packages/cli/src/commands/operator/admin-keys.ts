@@ -17,13 +17,13 @@ export const keyCreate: Command = {
 pd_0123456789abcdefghijklmnopqrstuvwxyz
 (key id 01a206a8-ad26-773b-947f-5a06a0e43c4e; the key is not shown again)`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account that owns the key" },
-    name: { type: "string", value: "N", summary: 'What the key is for (default: "default")' },
-    expires: { type: "string", value: "ISO8601", summary: "When the key expires (default: never)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "the account that owns the key" },
+    name: { type: "string", value: "N", summary: 'what the key is for (default: "default")' },
+    expires: { type: "string", value: "ISO8601", summary: "when the key expires (default: never)" },
     cap: {
       type: "string",
       value: "N",
-      summary: "The most credits its runs may use per calendar month (UTC; default: no cap)",
+      summary: "the most credits its runs may use per calendar month (UTC; default: no cap)",
     },
     prompt: {
       type: "string",
@@ -96,7 +96,7 @@ pd_zyxwvutsrqponmlkjihgfedcba9876543210
     overlap: {
       type: "string",
       value: "HOURS",
-      summary: "How long the old key stays valid; 0 ends it at once (default: 24)",
+      summary: "how long the old key stays valid; 0 ends it at once (default: 24)",
     },
   },
   positionals: POSITIONALS,

@@ -16,7 +16,7 @@ export const ledgerCheck: Command = {
     const verdict =
       lines.length === 0 ? "every balance adds up." : `${countOf(lines.length, "mismatch", "mismatches")}:`;
     const frozen = report.frozen.map(
-      (one) => `  ${one.email ?? "deleted"} (${one.accountId}) since ${one.since}, ${one.reason ?? "reason not known"}`,
+      (one) => `  ${one.email ?? "deleted"} (${one.accountId}) since ${one.since}, ${one.reason ?? "reason unknown"}`,
     );
     const frozenLines = frozen.length === 0 ? [] : [`${frozen.length} frozen:`, ...frozen];
     io.result(report, [`${countOf(report.accounts, "account")}, ${verdict}`, ...lines, ...frozenLines].join("\n"));
@@ -36,14 +36,14 @@ Credits: 545 posted, 0 held, 545 available
 Active runs: 0
 Frozen: no`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account to adjust" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "the account to adjust" },
     amount: {
       type: "string",
       value: "N",
       isRequired: true,
-      summary: "How many credits to add or, with a minus sign, to take away",
+      summary: "how many credits to add or, with a minus sign, to take away",
     },
-    reason: { type: "string", value: "R", isRequired: true, summary: "Reason (recorded in the journal)" },
+    reason: { type: "string", value: "R", isRequired: true, summary: "reason (recorded in the journal)" },
   },
   run: async (args, io) => {
     const user = args.required("user");

@@ -112,7 +112,7 @@ export const usageShow: Command = {
   session: `$ promptd admin usage show --user ada@example.org --days 7
       96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
   options: {
-    user: { type: "string", value: "U", isRequired: true, summary: "Email address or id of the account" },
+    user: { type: "string", value: "U", isRequired: true, summary: "email address or id of the account" },
     days: DAYS,
   },
   run: async (args, io) => {
@@ -133,8 +133,8 @@ export const runList: Command = {
   session: `$ promptd admin run list --user grace@example.org
 No runs.`,
   options: {
-    user: { type: "string", value: "U", summary: "Email address or id of the account (default: all accounts)" },
-    status: { type: "string", value: STATUSES.join("|"), summary: "Only runs with this status" },
+    user: { type: "string", value: "U", summary: "email address or id of the account (default: all accounts)" },
+    status: { type: "string", value: STATUSES.join("|"), summary: "only runs with this status" },
   },
   run: async (args, io) => {
     const user = args.text("user");

@@ -33,7 +33,7 @@ export const modelsList: Command = {
 };
 
 export const modelsShow: Command = {
-  summary: "Show one model in the catalogue, with its price, its end, and what enables it",
+  summary: "Show one model in the catalogue, with its price, retirement date, and what enables it",
   usage: "<MODEL>",
   session: `$ promptd admin models show sandbox/text
 sandbox/text (text, provider sandbox)
@@ -141,5 +141,5 @@ function endOf({ status, retiresAt, successor }: ModelLine): string | null {
 }
 
 function describeRunsAtOnce({ max, follows }: { readonly max: number; readonly follows: boolean }): string {
-  return follows ? `2-${max}, by its pace` : String(max);
+  return follows ? `2-${max} (adaptive)` : String(max);
 }

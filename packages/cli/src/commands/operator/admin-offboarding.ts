@@ -13,7 +13,7 @@ export const accountExport: Command = {
     "The archive contains the account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run this command with access to the server's data directory or bucket; otherwise, files are missing.",
   session: `$ promptd admin account export ada@example.org --out ada.tar.gz
 ada.tar.gz: 2330 bytes`,
-  options: { out: { type: "string", value: "FILE", isRequired: true, summary: "File to write; it must not exist" } },
+  options: { out: { type: "string", value: "FILE", isRequired: true, summary: "file to write; it must not exist" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
@@ -48,7 +48,7 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it ha
       type: "string",
       value: "EMAIL",
       isRequired: true,
-      summary: "The account's email address again",
+      summary: "the account's email address again",
     },
     prompts: {
       type: "string",

@@ -15,9 +15,9 @@ The link works once, within an hour, and signs in at once.`,
       type: "string",
       value: "EMAIL|USERID",
       isRequired: true,
-      summary: "Email address of a person, or email address or id of an account",
+      summary: "email address of a person, or email address or id of an account",
     },
-    operator: { type: "boolean", summary: "Make the user an operator of this installation when they sign in" },
+    operator: { type: "boolean", summary: "make the user an operator of this installation when they sign in" },
   },
   run: async (args, io) => {
     const user = args.required("user");

@@ -8,9 +8,9 @@ export const planSet: Command = {
   session: `$ promptd admin plan set --user ada@example.org --plan pro --until 2027-12-31
 ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
   options: {
-    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The account" },
-    plan: { type: "string", value: "pro|none", isRequired: true, summary: "The plan; the API requires pro" },
-    until: { type: "string", value: "ISO8601", summary: "When the plan ends (default: never)" },
+    user: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "the account" },
+    plan: { type: "string", value: "pro|none", isRequired: true, summary: "the plan; the API requires pro" },
+    until: { type: "string", value: "ISO8601", summary: "when the plan ends (default: never)" },
   },
   run: async (args, io) => {
     const user = args.required("user");

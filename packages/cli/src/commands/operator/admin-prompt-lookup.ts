@@ -34,7 +34,8 @@ Author's share: 70 percent`,
     const [name = ""] = args.positionals;
     const prompt = await runAsOperator(io, (operator) => operator.lookup.prompt(name));
     const { title, slug, promptId, accountEmail, accountId, state, moderation, uses, upVotes } = prompt;
-    const share = prompt.authorSharePercent === null ? "of the installation" : `${prompt.authorSharePercent} percent`;
+    const share =
+      prompt.authorSharePercent === null ? "the installation's default" : `${prompt.authorSharePercent} percent`;
     const lines = [
       `${title} (${slug}, ${promptId})`,
       `Author: ${accountEmail} (${accountId})`,

@@ -16,15 +16,15 @@ export const promptPublish: Command = {
 01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
 Published 1.`,
   options: {
-    author: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "The author's account" },
+    author: { type: "string", value: "EMAIL|USERID", isRequired: true, summary: "the author's account" },
     "sample-from": {
       type: "string",
       value: "RUNID",
-      summary: "Write the inputs and texts of this run by the author into the file as its sample",
+      summary: "write the inputs and texts of this run by the author into the file as its sample",
     },
     "write-id": {
       type: "boolean",
-      summary: "Write the promptId into files that have none, so that their titles can change",
+      summary: "write the promptId into files that have none, so that their titles can change",
     },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },

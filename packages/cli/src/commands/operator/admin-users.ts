@@ -13,12 +13,12 @@ Created ada@example.org with plan pro and 500 credits.
       type: "string",
       value: "E",
       isRequired: true,
-      summary: "Email address; identifies the account in other commands",
+      summary: "email address; identifies the account in other commands",
     },
-    username: { type: "string", value: "U", summary: "Public user name" },
-    "display-name": { type: "string", value: "D", summary: "Name to show" },
-    plan: { type: "string", value: "pro|none", summary: "Plan; the API requires pro (default: pro)" },
-    credits: { type: "string", value: "N", summary: "Initial credits (default: 0)" },
+    username: { type: "string", value: "U", summary: "public user name" },
+    "display-name": { type: "string", value: "D", summary: "name to show" },
+    plan: { type: "string", value: "pro|none", summary: "plan; the API requires pro (default: pro)" },
+    credits: { type: "string", value: "N", summary: "initial credits (default: 0)" },
   },
   run: async (args, io) => {
     const user = {

@@ -10,7 +10,7 @@ The schema is up to date.`,
   options: {
     "replace-functions": {
       type: "boolean",
-      summary: "After a rollback: also replace a newer promptd's SQL functions with this version's",
+      summary: "after a rollback: also replace a newer promptd's SQL functions with this version's",
     },
   },
   run: async (args, io) => {

@@ -13,9 +13,9 @@ export const serve: Command = {
 Open http://127.0.0.1:9000/welcome#wbYILAngFS9RIaDcw8GzHg
 promptd listens on http://127.0.0.1:9000`,
   options: {
-    role: { type: "string", value: "all|api|worker", summary: "What this process does (default: all)" },
-    port: { type: "string", value: "N", summary: "Port of the API, 0 for any free port (default: PORT or 8787)" },
-    host: { type: "string", value: "H", summary: "Address to listen on (default: HOST or 127.0.0.1)" },
+    role: { type: "string", value: "all|api|worker", summary: "what this process does (default: all)" },
+    port: { type: "string", value: "N", summary: "port of the API, 0 for any free port (default: PORT or 8787)" },
+    host: { type: "string", value: "H", summary: "address to listen on (default: HOST or 127.0.0.1)" },
   },
   handlesSignals: true,
   run: async (args, io) => {

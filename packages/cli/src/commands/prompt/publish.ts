@@ -24,7 +24,7 @@ Published 1.`,
       value: "RUNID",
       summary: "use this run of yours as the prompt's sample; with --author: write its inputs and texts into the file",
     },
-    note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
+    note: { type: "string", value: "TEXT", summary: "what changed; callers see it with the version" },
   },
   run: (args, io) =>
     runOnServerOrLocally<number | void>(args, io, {

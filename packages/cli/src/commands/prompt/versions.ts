@@ -28,7 +28,7 @@ production  2        01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77`,
         return io.result(own.labels, table);
       }
       if (!LABEL.test(label))
-        throw new CommandFailure(`"${printableLine(label)}" is not a label: use a-z, 0-9 and dashes.`);
+        throw new CommandFailure(`"${printableLine(label)}" is not a label: use a-z, 0-9, and dashes.`);
       const params = { promptId: own.promptId, label };
       if (args.flag("delete")) {
         const deleted = await manage.send("deleteLabel", { params, signal });
@@ -48,7 +48,7 @@ export const promptRollback: Command = {
   details: "VERSION is a version number or id. Versions never change, so this creates a new one.",
   session: `$ promptd prompt rollback tea-poem 2 --note "The third was too long"
 Published version 4 of tea-poem, identical to version 2.`,
-  options: { note: { type: "string", value: "TEXT", summary: "why; callers see it beside the version" } },
+  options: { note: { type: "string", value: "TEXT", summary: "why; callers see it with the version" } },
   positionals: { min: 2, max: 2 },
   run: async (args, io) => {
     const [name = "", version = ""] = args.positionals;

@@ -42,8 +42,8 @@ export function refusalChecks(section: string, refusals: readonly Refusal[]): Co
     section,
     run: async (context) => {
       const where = typeof path === "string" ? path : await path(context);
-      const how = typeof options === "function" ? await options(context) : options;
-      expectError(await context.send(where, how), ...codes);
+      const requestOptions = typeof options === "function" ? await options(context) : options;
+      expectError(await context.send(where, requestOptions), ...codes);
     },
   }));
 }

@@ -21,21 +21,21 @@ import { textOf } from "../../sign-in.ts";
  * Reads the program's request, by OAuth parameter names. It is in the fragment, because the router would parse query
  * values as JSON and rewrite them.
  */
-function readAsked() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  return (name: string) => asked.get(name) ?? undefined;
+function readParams() {
+  const params = new URLSearchParams(location.hash.slice(1));
+  return (name: string) => params.get(name) ?? undefined;
 }
 
 /** Shows which program requests access and what it may do, and asks the person to authorize or deny it. */
 export function AuthorizeScreen() {
-  const [asked] = useState(readAsked);
-  const [clientId, redirectUri] = [asked("client_id") ?? "", asked("redirect_uri") ?? ""];
+  const [param] = useState(readParams);
+  const [clientId, redirectUri] = [param("client_id") ?? "", param("redirect_uri") ?? ""];
   const client = useQuery({
     queryKey: ["client", clientId, redirectUri],
     queryFn: ({ signal }) => manage.send("showClient", { query: { clientId, redirectUri }, signal }),
     retry: false,
   });
-  const isPossible = asked("response_type") === "code" && asked("code_challenge_method") === "S256";
+  const isPossible = param("response_type") === "code" && param("code_challenge_method") === "S256";
   return (
     <Page title="Authorize access">
       {client.data === undefined ? (
@@ -56,10 +56,10 @@ export function AuthorizeScreen() {
           request={{
             clientId,
             redirectUri,
-            codeChallenge: asked("code_challenge") ?? "",
-            ...(asked("state") === undefined ? {} : { state: asked("state") }),
+            codeChallenge: param("code_challenge") ?? "",
+            ...(param("state") === undefined ? {} : { state: param("state") }),
           }}
-          scopes={SCOPES.filter((scope) => asked("scope")?.split(" ").includes(scope))}
+          scopes={SCOPES.filter((scope) => param("scope")?.split(" ").includes(scope))}
         />
       )}
     </Page>

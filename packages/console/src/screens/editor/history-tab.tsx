@@ -130,7 +130,7 @@ function Label({ promptId, label }: { readonly promptId: string; readonly label:
 function VersionActions({ row, prompt, draft, older }: VersionProps) {
   const { promptVersionId, version, isLatest } = row;
   const navigate = useNavigate({ from: "/author/$promptId" });
-  const [asked, setAsked] = useState<"roll-back" | "label" | null>(null);
+  const [dialog, setDialog] = useState<"roll-back" | "label" | null>(null);
   const compare = (from: string, to: string | undefined) =>
     void navigate({ search: (old) => ({ ...old, from, to }), replace: true, resetScroll: false });
   return (
@@ -152,17 +152,17 @@ function VersionActions({ row, prompt, draft, older }: VersionProps) {
             Compare with the draft
           </MenuItem>
         )}
-        <MenuItem icon={Tag} onClick={() => setAsked("label")}>
+        <MenuItem icon={Tag} onClick={() => setDialog("label")}>
           Set label
         </MenuItem>
         {isLatest ? null : (
-          <MenuItem icon={Undo2} onClick={() => setAsked("roll-back")}>
+          <MenuItem icon={Undo2} onClick={() => setDialog("roll-back")}>
             Roll back to this version
           </MenuItem>
         )}
       </Menu>
-      {asked === "roll-back" ? <RollBack {...{ row, prompt, draft }} onClose={() => setAsked(null)} /> : null}
-      {asked === "label" ? <SetLabel {...{ row, prompt }} onClose={() => setAsked(null)} /> : null}
+      {dialog === "roll-back" ? <RollBack {...{ row, prompt, draft }} onClose={() => setDialog(null)} /> : null}
+      {dialog === "label" ? <SetLabel {...{ row, prompt }} onClose={() => setDialog(null)} /> : null}
     </>
   );
 }

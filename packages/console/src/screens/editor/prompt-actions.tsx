@@ -63,9 +63,9 @@ function stateOfDraft({ prompt: { state, latest }, checked, isEdited }: DraftSta
 /** Other actions on the whole prompt. */
 export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | "draft">) {
   const { promptId, state, latest } = prompt;
-  const [asked, setAsked] = useState<Confirmation>(null);
+  const [confirmation, setConfirmation] = useState<Confirmation>(null);
   const queries = useQueryClient();
-  const close = () => setAsked(null);
+  const close = () => setConfirmation(null);
   const publishAgain = () =>
     runWithToast(async () => {
       const next = await manage.send("republishPrompt", { params: { promptId } });
@@ -87,20 +87,20 @@ export function PromptActions({ prompt, draft }: Pick<DraftTabProps, "prompt" | 
             </MenuItem>
           ) : null}
           {state === "published" ? (
-            <MenuItem icon={EyeOff} danger onClick={() => setAsked("unpublish")}>
+            <MenuItem icon={EyeOff} danger onClick={() => setConfirmation("unpublish")}>
               Unpublish
             </MenuItem>
           ) : null}
           {draft.revision > 0 ? (
-            <MenuItem icon={Trash2} danger onClick={() => setAsked("discard")}>
+            <MenuItem icon={Trash2} danger onClick={() => setConfirmation("discard")}>
               {latest === null ? "Delete prompt" : "Discard draft"}
             </MenuItem>
           ) : null}
         </Menu>
       ) : null}
-      {asked === "discard" ? <Discard prompt={prompt} draft={draft} onClose={close} /> : null}
+      {confirmation === "discard" ? <Discard prompt={prompt} draft={draft} onClose={close} /> : null}
       <FormDialog
-        isOpen={asked === "unpublish"}
+        isOpen={confirmation === "unpublish"}
         onClose={close}
         title={`Unpublish “${nameIn(prompt.title)}”?`}
         description="The prompt leaves the marketplace, and calls to any of its versions return 404. Runs in progress continue. You can publish it again."

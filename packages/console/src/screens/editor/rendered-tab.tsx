@@ -53,12 +53,12 @@ interface RenderedProps {
 function Rendered({ source, form, config }: RenderedProps) {
   const { inputs, runOptions } = bodyOf("", config, form);
   const wanted = JSON.stringify({ source, textInputs: inputs?.textInputs ?? {}, runOptions: runOptions ?? {} });
-  const [asked, setAsked] = useState(wanted);
+  const [requested, setRequested] = useState(wanted);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(wanted), PREVIEW_MS);
+    const timer = setTimeout(() => setRequested(wanted), PREVIEW_MS);
     return () => clearTimeout(timer);
   }, [wanted]);
-  const body = JSON.parse(asked) as Parameters<typeof previewQuery>[0];
+  const body = JSON.parse(requested) as Parameters<typeof previewQuery>[0];
   const preview = useQuery({ ...previewQuery(body), placeholderData: keepPreviousData });
   return (
     <div className="p-4">

@@ -58,12 +58,12 @@ function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFo
     const revision = await draft.flush({ isForced: true });
     if (revision === null) throw new Error("The draft is not saved yet, so it cannot be run. See the note above.");
     const { promptVersionId: _, ...body } = bodyOf("", config, form);
-    const asked = { revision, ...body, other };
-    const run = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
+    const request = { revision, ...body, other };
+    const run = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", request));
     // Shown before the second run is created, which may fail.
     await show({ run, beside: undefined });
     if (other !== null) {
-      const key = keys.keyOf("other", asked);
+      const key = keys.keyOf("other", request);
       const beside =
         "model" in other
           ? await createTestRun(promptId, { revision, ...body, ...other }, key)

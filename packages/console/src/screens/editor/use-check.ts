@@ -29,18 +29,18 @@ export interface Checked {
 
 /** Checks the text with the server's validator after a pause in typing. */
 export function useCheck(source: string): Checked {
-  const [asked, setAsked] = useState(source);
+  const [requested, setRequested] = useState(source);
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(source), CHECK_MS);
+    const timer = setTimeout(() => setRequested(source), CHECK_MS);
     return () => clearTimeout(timer);
   }, [source]);
-  const { data, error, isPlaceholderData } = useQuery({ ...checkQuery(asked), placeholderData: (old) => old });
+  const { data, error, isPlaceholderData } = useQuery({ ...checkQuery(requested), placeholderData: (old) => old });
   const latest = useRef<CheckedPrompt | null>(null);
-  const isPending = asked !== source || data === undefined || isPlaceholderData;
+  const isPending = requested !== source || data === undefined || isPlaceholderData;
   const [first] = data?.prompts ?? [];
   if (first !== undefined) latest.current = first;
-  const checkedSource = useRef(asked);
-  if (!isPlaceholderData && data !== undefined) checkedSource.current = asked;
+  const checkedSource = useRef(requested);
+  if (!isPlaceholderData && data !== undefined) checkedSource.current = requested;
   const faults = useMemo(
     () => moveFaults(data?.faults ?? NONE, checkedSource.current, source),
     [data, checkedSource.current, source],

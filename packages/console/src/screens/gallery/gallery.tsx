@@ -288,7 +288,7 @@ function Whole() {
         requestId="01a1fbd3-61c8-7e19-b0c4-2f61d98a5e37"
         onRetry={() => toast("Tried again")}
       >
-        The server did not answer within 10 s.
+        The server did not respond within 10 s.
       </Failure>
     </Group>
   );

@@ -40,7 +40,7 @@ function Offer({ account, invitedBy, end }: InvitationOffer & { readonly end: st
     <span className="[overflow-wrap:anywhere]">
       <bdi className="font-medium text-ink">{invitedBy}</bdi> invites you to{" "}
       {account === null ? (
-        "promptd, with an account of your own"
+        "promptd, with your own account"
       ) : account === invitedBy ? (
         "their account"
       ) : (

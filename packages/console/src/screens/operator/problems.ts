@@ -44,7 +44,7 @@ export function findProblems({ system, readiness, health, models, personId }: Kn
     ...refusals.map(accountProblem),
     ...health.filter(({ model }) => !refused.has(model)).flatMap(modelProblem),
     ...mailProblems(system),
-    ...system.askedLinks.map((asked) => askedLink(asked, nowMs)),
+    ...system.askedLinks.map((link) => requestedLink(link, nowMs)),
     ...system.operatorsWithoutSignIn.map((person) => noSignIn(person, personId)),
     ...models.flatMap(switchedOff),
     ...models.flatMap((model) => retirement(model, nowMs)),
@@ -121,7 +121,7 @@ function mailProblems({ mail }: SystemState): Problem[] {
   return [{ title: count, note: mail.lastFault?.text ?? "", isUrgent: false }];
 }
 
-function askedLink({ email, askedAt }: AskedLink, nowMs: number): Problem {
+function requestedLink({ email, askedAt }: AskedLink, nowMs: number): Problem {
   const waited = formatDuration(Math.max(0, nowMs - Date.parse(askedAt)));
   const note = `They have waited ${waited}. This server does not send email. Create the link under People and give it to them.`;
   return { title: `${email} requested a sign-in link`, note, isUrgent: false, person: email };

@@ -8,13 +8,13 @@ const TYPING_MS = 400;
 
 /** What the form's run would cost. Until that is known, what such a run typically costs. */
 export function useQuote(body: CreateRunBody, config: PromptConfig): RunQuote {
-  const asked = useRested(body, TYPING_MS);
+  const rested = useRested(body, TYPING_MS);
   const isUnchanged =
-    Object.keys(asked.runOptions ?? {}).length === 0 && Object.keys(asked.inputs.textInputs ?? {}).length === 0;
+    Object.keys(rested.runOptions ?? {}).length === 0 && Object.keys(rested.inputs.textInputs ?? {}).length === 0;
   const isFree = config.estimatedCredits === 0 && config.creditsRequired === 0;
   const { data } = useQuery({
-    queryKey: ["quote", asked.promptVersionId, asked.inputs.textInputs, asked.runOptions],
-    queryFn: ({ signal }) => manage.send("quoteRun", { body: filled(asked, config), signal }),
+    queryKey: ["quote", rested.promptVersionId, rested.inputs.textInputs, rested.runOptions],
+    queryFn: ({ signal }) => manage.send("quoteRun", { body: filled(rested, config), signal }),
     enabled: !isUnchanged && !isFree,
     placeholderData: keepPreviousData,
   });

@@ -96,7 +96,7 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
     address,
     method: request.method ?? "",
     headers: (name) => exchange.headerValues(name),
-    accountAsked: accountOfQuery(exchange),
+    requestedAccount: accountOfQuery(exchange),
   };
   for (const kind of kinds) {
     const authenticator = setup.authenticators[kind];

@@ -59,13 +59,15 @@ const DIMENSIONS = 512;
 
 async function embedTexts(
   adapter: Adapter,
-  { texts, ...asked }: EmbeddingsModel & { readonly texts: readonly string[] },
+  { texts, ...embeddingsModel }: EmbeddingsModel & { readonly texts: readonly string[] },
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
-  const { embeddings } = providerOf(asked.provider);
-  if (embeddings === null) throw new Error(`The provider ${asked.provider} does not make embeddings.`);
-  const model = await embeddings.model(sourceOf(adapter, asked, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
-  const dimensions = SHORTENABLE.test(asked.providerModel) ? { dimensions: DIMENSIONS } : {};
+  const { embeddings } = providerOf(embeddingsModel.provider);
+  if (embeddings === null) throw new Error(`The provider ${embeddingsModel.provider} does not make embeddings.`);
+  const model = await embeddings.model(
+    sourceOf(adapter, embeddingsModel, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX }),
+  );
+  const dimensions = SHORTENABLE.test(embeddingsModel.providerModel) ? { dimensions: DIMENSIONS } : {};
   const { embedMany } = await import("ai");
   const made = await settled(adapter, { entry: { modality: "text" }, signal }, () =>
     embedMany({ model, values: [...texts], ...dimensions, maxRetries: 0, abortSignal: signal }),

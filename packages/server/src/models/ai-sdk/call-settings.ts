@@ -92,8 +92,8 @@ export function hasNativeSchema({ outputSchema, entry }: SchemaCall): boolean {
 export function wholeInstructions(call: SchemaCall): string {
   const { instructions, outputSchema } = call;
   if (outputSchema === undefined || hasNativeSchema(call)) return instructions;
-  const asked = `Answer with JSON alone, without any other text. It must fit this JSON Schema:\n${JSON.stringify(outputSchema)}`;
-  return instructions === "" ? asked : `${instructions}\n\n${asked}`;
+  const instruction = `Answer with JSON alone, without any other text. It must fit this JSON Schema:\n${JSON.stringify(outputSchema)}`;
+  return instructions === "" ? instruction : `${instructions}\n\n${instruction}`;
 }
 
 export function sharedSettings(call: ModelCall, signal: AbortSignal) {

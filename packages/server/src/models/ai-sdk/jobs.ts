@@ -63,15 +63,19 @@ function startOwn(
 function jobSource(
   adapter: Adapter,
   entry: CatalogueEntry,
-  { signal, ...how }: { readonly isPoll: boolean; readonly key: number; readonly signal: AbortSignal },
+  { signal, ...options }: { readonly isPoll: boolean; readonly key: number; readonly signal: AbortSignal },
 ): JobSource {
-  const { endpoint, fetch } = sourceOf(adapter, entry, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX, ...how });
+  const { endpoint, fetch } = sourceOf(adapter, entry, {
+    call: null,
+    answerBytesMax: FILE_ANSWER_BYTES_MAX,
+    ...options,
+  });
   return { endpoint, fetch, signal };
 }
 
-export async function pollJob(adapter: Adapter, asked: JobPoll, signal: AbortSignal): Promise<PollAnswer> {
-  const { entry } = asked.call;
-  const poll = { ...asked, ...splitName(asked.operation, adapter.connectionOf(entry).endpoint) };
+export async function pollJob(adapter: Adapter, job: JobPoll, signal: AbortSignal): Promise<PollAnswer> {
+  const { entry } = job.call;
+  const poll = { ...job, ...splitName(job.operation, adapter.connectionOf(entry).endpoint) };
   const { jobs } = providerOf(entry.provider);
   if (jobs !== null) return pollOwn(adapter, { ...poll, jobs }, signal);
   const { askVideo } = await importVideo();

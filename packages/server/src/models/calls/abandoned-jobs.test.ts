@@ -40,14 +40,14 @@ async function startJob() {
 
 /** Runs the tick once with this provider response. @returns the videos it asked to stop, and how the call ended. */
 async function poll(answer: () => Promise<JobCancel>) {
-  const asked: unknown[] = [];
+  const canceledJobs: unknown[] = [];
   const tick = createAbandonedJobsTick({
     db: engine.db,
     log: createLog("silent"),
     catalogue: SANDBOX_CATALOGUE,
     adapter: {
       cancelJob: ({ operation }) => {
-        asked.push(operation);
+        canceledJobs.push(operation);
         return answer();
       },
     },
@@ -56,7 +56,7 @@ async function poll(answer: () => Promise<JobCancel>) {
   const [row] = await engine.db.query<{ outcome: string | null; http_status: number | null }>(
     "select outcome, http_status from provider_calls",
   );
-  return { asked, outcome: row?.outcome, httpStatus: row?.http_status };
+  return { canceledJobs, outcome: row?.outcome, httpStatus: row?.http_status };
 }
 
 const canceled = async (): Promise<JobCancel> => ({ kind: "canceled" });
@@ -64,23 +64,23 @@ const overloaded = async (): Promise<JobCancel> => OVERLOADED;
 
 test("the video of a canceled run is stopped once", async () => {
   await (await startJob()).cancel();
-  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect(await poll(canceled)).toMatchObject({ canceledJobs: ["o"], outcome: "canceled" });
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
 });
 
 test("a video that a run waits for, or that has arrived, is left alone", async () => {
   const { finish } = await startJob();
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
   await finish(true);
   await engine.shiftClock(300);
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
 });
 
 test("a video whose run failed is stopped a minute later", async () => {
   await (await startJob()).finish(false);
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
   await engine.shiftClock(90);
-  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+  expect(await poll(canceled)).toMatchObject({ canceledJobs: ["o"], outcome: "canceled" });
 });
 
 test.each([true, false])("a video that takes longer than its run is stopped once the run has ended: %s", async (ok) => {
@@ -112,10 +112,10 @@ test.each([true, false])("a video that takes longer than its run is stopped once
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await outcome).toMatchObject({ kind: "failed" });
   await caller.close();
-  expect(await poll(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
+  expect(await poll(canceled)).toMatchObject({ canceledJobs: [] }); // another worker may have the run and wait for the video
   await engine.finish(worker, runs, { ok });
-  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect(await poll(canceled)).toMatchObject({ canceledJobs: ["o"], outcome: "canceled" });
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
 });
 
 test.each([
@@ -123,17 +123,17 @@ test.each([
   ["breaks", () => Promise.reject(new Error("reset"))],
 ])("a provider that %s gets the request again for two minutes", async (_what, answer) => {
   await (await startJob()).cancel();
-  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
-  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
+  expect(await poll(answer)).toMatchObject({ canceledJobs: ["o"], outcome: null });
+  expect(await poll(answer)).toMatchObject({ canceledJobs: ["o"], outcome: null });
   await engine.shiftClock(150);
-  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: "cancel_failed" });
-  expect((await poll(answer)).asked).toEqual([]);
+  expect(await poll(answer)).toMatchObject({ canceledJobs: ["o"], outcome: "cancel_failed" });
+  expect((await poll(answer)).canceledJobs).toEqual([]);
 });
 
 test("a provider that refuses gets the request once", async () => {
   await (await startJob()).cancel();
   const refused = failure("bad_request", { retry: "never", breaker: "ignored", httpStatus: 400 });
   const seen = await poll(async () => refused);
-  expect(seen).toEqual({ asked: ["o"], outcome: "cancel_failed", httpStatus: 400 });
-  expect((await poll(canceled)).asked).toEqual([]);
+  expect(seen).toEqual({ canceledJobs: ["o"], outcome: "cancel_failed", httpStatus: 400 });
+  expect((await poll(canceled)).canceledJobs).toEqual([]);
 });

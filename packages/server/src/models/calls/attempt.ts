@@ -47,15 +47,15 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     if (signal.aborted && start.kind === "begun") await withdraw(context, start.key);
     signal.throwIfAborted();
     ending = "aborted";
-    const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
-    const result = await makeInTime(context, { job: asked, start, key: admission.key }, signal);
+    const sentJob = start.kind === "started" ? startedBefore(context, job, start) : job;
+    const result = await makeInTime(context, { job: sentJob, start, key: admission.key }, signal);
     // A resumed job says nothing about the key and the model admitted now.
     if (start.kind !== "started") ending = result;
     await faultPoint("call.after_answer");
-    record(context, asked, { key: start.key, result });
+    record(context, sentJob, { key: start.key, result });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
-      : { kind: "answered", model: asked.entry.model, result };
+      : { kind: "answered", model: sentJob.entry.model, result };
   } finally {
     admission.release(ending);
   }

@@ -52,16 +52,16 @@ const FOUND_CONCURRENCY = 64;
 /** Adopts the shared set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
   const { catalogue, db, log, probe: servers, foundConcurrency } = options;
-  const questions = { asked: 0, adopted: 0 };
+  const reads = { started: 0, adopted: 0 };
   const refresh = async (): Promise<void> => {
-    const question = (questions.asked += 1);
+    const read = (reads.started += 1);
     const rows = await listEnabled(db);
-    if (question < questions.adopted) return; // a later query finished first, so this result is outdated
-    questions.adopted = question;
+    if (read < reads.adopted) return; // a later query finished first, so this result is outdated
+    reads.adopted = read;
     adopt(catalogue, rows, foundConcurrency);
   };
-  const probe = async (asked: ProbeOptions): Promise<void> => {
-    const found = await findModels(asked, catalogue.entries);
+  const probe = async (probeOptions: ProbeOptions): Promise<void> => {
+    const found = await findModels(probeOptions, catalogue.entries);
     const limits = found.flatMap(({ model, server }) =>
       server === null ? [] : [[model, limitOf(server, foundConcurrency)] as const],
     );

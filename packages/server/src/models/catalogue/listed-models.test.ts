@@ -11,18 +11,18 @@ const idsOf = (provider: string) =>
     .map((one) => one.providerModel);
 
 async function startLists(lists: Readonly<Record<string, unknown>>) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://localhost");
     const { authorization } = request.headers;
-    asked.push(
+    requests.push(
       [pathname, authorization ?? request.headers["x-api-key"] ?? request.headers["x-goog-api-key"]].join(" "),
     );
     response.end(JSON.stringify(lists[pathname] ?? "no list"));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
 test("a provider's own list reveals models that are gone, and end dates that the catalogue does not have", async () => {
@@ -31,7 +31,7 @@ test("a provider's own list reveals models that are gone, and end dates that the
     .map((id) => ({ id, ...(id === "gpt-6-sol" ? { shutdown_date: "2027-06-30" } : {}) }));
   const anthropic = idsOf("anthropic").map((id) => ({ id }));
   const google = idsOf("google").map((id) => ({ name: `models/${id}` }));
-  const { url, asked } = await startLists({
+  const { url, requests } = await startLists({
     "/openai/models": { object: "list", data: openai },
     "/anthropic/models": { data: anthropic },
     "/google/models": { models: google },
@@ -51,7 +51,7 @@ test("a provider's own list reveals models that are gone, and end dates that the
     { provider: "google", isRead: true, missing: [], ending: [] },
     { provider: "openai", isRead: true, missing: ["openai/gpt-6-luna"], ending: ["openai/gpt-6-sol on 2027-06-30"] },
   ]);
-  expect(new Set(asked)).toEqual(new Set(["/anthropic/models k2", "/google/models k3", "/openai/models Bearer k1"]));
+  expect(new Set(requests)).toEqual(new Set(["/anthropic/models k2", "/google/models k3", "/openai/models Bearer k1"]));
 });
 
 test("a response that is not a list says nothing about models", async () => {

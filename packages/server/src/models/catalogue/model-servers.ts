@@ -81,16 +81,16 @@ function loopbackHost(text: string | null): string | null {
 /** Segments must start with a letter or digit: no `../`, and no invisible characters in lists. */
 const PROVIDER_MODEL = /^[A-Za-z0-9][\w.:-]*(\/[A-Za-z0-9][\w.:-]*)*$/;
 
-function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
-  if (asked.provider === compatible.id) {
+function describe(found: ServerToAsk, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
+  if (found.provider === compatible.id) {
     const known = entries.find(
       (entry) => entry.provider === openai.id && entry.modality === "text" && entry.providerModel === id,
     );
     if (known !== undefined) return known.status === "retired" ? null : { model: known.model, server: null };
   }
-  const model = `${asked.provider}/${id.toLowerCase()}`;
+  const model = `${found.provider}/${id.toLowerCase()}`;
   if (!PROVIDER_MODEL.test(id) || model.length > 100) return null;
-  const { provider, baseUrl, apiKey } = asked;
+  const { provider, baseUrl, apiKey } = found;
   return { model, server: { provider, baseUrl, providerModel: id, isKeyed: apiKey !== null } };
 }
 
@@ -129,7 +129,7 @@ export interface ListedModels {
 export async function askForLists(entries: readonly CatalogueEntry[], secret: ReadSecret): Promise<ListedModels[]> {
   const living = entries.filter(({ status, origin }) => status !== "retired" && origin !== "detected");
   const byProvider = Map.groupBy(living, ({ provider }) => provider);
-  const asked = [...byProvider].map(async ([provider, own]): Promise<ListedModels[]> => {
+  const lists = [...byProvider].map(async ([provider, own]): Promise<ListedModels[]> => {
     const [first] = own;
     const { modelList } = providerOf(provider);
     const endpoint = first === undefined ? null : resolveEndpoint(first, secret);
@@ -144,7 +144,7 @@ export async function askForLists(entries: readonly CatalogueEntry[], secret: Re
     });
     return [{ provider, isRead: true, missing, ending }];
   });
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(lists)).flat();
 }
 
 /** Maps each id to the day it ends, or null if the list names none. Null: not a list. */

@@ -274,11 +274,11 @@ export function makes(provider: Provider, modality: Modality): boolean {
 export function cancelOf(
   { operation, endpoint }: StartedJob,
   stateMember: string,
-  how: { readonly method: CancelRequest["method"]; readonly scheme: string },
+  cancel: { readonly method: CancelRequest["method"]; readonly scheme: string },
 ): CancelRequest | null {
   const named = memberOf(operation, "cancelUrl");
   const url = parseOwn(named ?? memberOf(operation, stateMember), endpoint);
   if (url === null) return null;
   if (named === undefined) url.pathname = `${url.pathname.replace(/\/response$/, "")}/cancel`;
-  return { url, method: how.method, authorization: `${how.scheme} ${endpoint.apiKey ?? ""}` };
+  return { url, method: cancel.method, authorization: `${cancel.scheme} ${endpoint.apiKey ?? ""}` };
 }

@@ -70,11 +70,11 @@ export function findClient(clientId: string, redirectUri: string, key: Buffer): 
 }
 
 /** A program on this machine may listen on a different port each time (RFC 8252, 7.3). */
-function isSameAddress(registered: string, asked: string): boolean {
-  if (registered === asked) return true;
-  if (!URL.canParse(asked)) return false;
-  const [one, other] = [new URL(registered), new URL(asked)];
+function isSameAddress(registered: string, requested: string): boolean {
+  if (registered === requested) return true;
+  if (!URL.canParse(requested)) return false;
+  const [one, other] = [new URL(registered), new URL(requested)];
   if (one.protocol !== "http:" || !LOOPBACK.has(one.hostname)) return false;
   one.port = other.port;
-  return one.href === other.href && isRedirectUri(asked);
+  return one.href === other.href && isRedirectUri(requested);
 }

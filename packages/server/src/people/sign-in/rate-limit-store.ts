@@ -10,12 +10,12 @@ export interface Asked {
 /** Counts attempts, in the same rows that limit sign-ins. The window begins with the first attempt. */
 export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<Asked> {
   const [row] = await db.query<Asked>(
-    `insert into auth_rate_limits as asked (id, key, count, last_request)
+    `insert into auth_rate_limits as stored (id, key, count, last_request)
      values (gen_random_uuid(), $1, 1, extract(epoch from promptd_now()) * 1000)
      on conflict (key) do update set
-       count = case when asked.last_request <= excluded.last_request - $2 then 1 else asked.count + 1 end,
-       last_request = case when asked.last_request <= excluded.last_request - $2
-         then excluded.last_request else asked.last_request end
+       count = case when stored.last_request <= excluded.last_request - $2 then 1 else stored.count + 1 end,
+       last_request = case when stored.last_request <= excluded.last_request - $2
+         then excluded.last_request else stored.last_request end
      returning count, (last_request + $2 - extract(epoch from promptd_now()) * 1000)::float8 as "msLeft"`,
     [key, windowMs],
   );

@@ -11,7 +11,7 @@ import { readSessionCookie } from "./session-cookie.ts";
 
 /** Handles a request and writes its row. */
 export type AuditAuth = (
-  asked: { readonly request: Request; readonly address: string; readonly requestId: string },
+  authRequest: { readonly request: Request; readonly address: string; readonly requestId: string },
   answer: () => Promise<Response>,
 ) => Promise<Response>;
 
@@ -42,8 +42,8 @@ const RESET = "/request-password-reset";
 
 export function createSignInAudit(people: PeopleContext): AuditAuth {
   const { writeEntry } = people;
-  return async (asked, answer) => {
-    const { request, address, requestId } = asked;
+  return async (authRequest, answer) => {
+    const { request, address, requestId } = authRequest;
     const path = new URL(request.url).pathname.slice(ROOT.length);
     const change = CHANGES[path];
     const isWayIn = WAYS_IN.some((way) => path.startsWith(way));

@@ -117,14 +117,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   if (options.opensAhead === true) for (const lane of lanes) lane.open();
   const alone = new Set<Client>();
   const runOnPool = poolRunner(pool, route);
-  const runOnce = async (asked: QueryConfig, how?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
-    connections.run(() => runOnPool(asked), how);
+  const runOnce = async (query: QueryConfig, onceOptions?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
+    connections.run(() => runOnPool(query), onceOptions);
   return {
     route,
     query: async (statement, values) => rowsOf(await runOnce(queryOf(statement, values, route))),
     once: async (statement, values, onceOptions) => {
-      const asked = queryOf(statement, values, route);
-      return rowsOf(await retry(() => runOnce(asked, onceOptions), ONCE_MORE));
+      const query = queryOf(statement, values, route);
+      return rowsOf(await retry(() => runOnce(query, onceOptions), ONCE_MORE));
     },
     named: async (name, text, values) => {
       // If both are idle, the first one: a recently used connection has its data in the processor's cache.
@@ -132,8 +132,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return rowsOf(await lane.run(queryOf({ name, text }, values, route)));
     },
     queryWithin: async (timeoutMs, statement, values) => {
-      const asked = queryOf(statement, values, route);
-      return rowsOf(await connections.run(() => runOnPool(asked, { statement_timeout: timeoutMs })));
+      const query = queryOf(statement, values, route);
+      return rowsOf(await connections.run(() => runOnPool(query, { statement_timeout: timeoutMs })));
     },
     tx: (work, txOptions = {}) =>
       retry(

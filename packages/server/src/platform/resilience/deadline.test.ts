@@ -62,8 +62,8 @@ describe("polling", () => {
   const everyMs = 1;
 
   test("ends with the first answer that is not null", async () => {
-    let asked = 0;
-    expect(await pollUntil(async () => ((asked += 1) < 3 ? null : asked), { everyMs, timeoutMs: 60_000 })).toBe(3);
+    let polls = 0;
+    expect(await pollUntil(async () => ((polls += 1) < 3 ? null : polls), { everyMs, timeoutMs: 60_000 })).toBe(3);
   });
 
   test("asks at least once, and ends without an answer when the time is over", async () => {

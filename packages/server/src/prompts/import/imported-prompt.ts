@@ -233,11 +233,11 @@ function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<stri
     for (const key of Object.keys(inputs)) if (!keys.has(key)) unread.add(key);
     return Object.fromEntries(Object.entries(inputs).filter(([key]) => keys.has(key)));
   };
-  const kept = <Case>(all: readonly Case[], max: number, what: string): readonly Case[] => {
+  const firstOf = <Case>(all: readonly Case[], max: number, what: string): readonly Case[] => {
     if (all.length > max) notes.push(`${all.length - max} more ${what} were left out: a file can have at most ${max}.`);
     return all.slice(0, max);
   };
-  const [shown, tried] = [kept(samples, SAMPLES_MAX, "samples"), kept(tests, TESTS_MAX, "tests")];
+  const [shown, tried] = [firstOf(samples, SAMPLES_MAX, "samples"), firstOf(tests, TESTS_MAX, "tests")];
   const cases = {
     samples: shown.length === 0 ? undefined : shown.map((inputs) => ({ inputs: read(inputs) })),
     tests: tried.length === 0 ? undefined : tried.map((test) => ({ ...test, inputs: read(test.inputs) })),

@@ -35,8 +35,8 @@ export async function freezeTest(author: Author, request: TestRequest, options: 
       source.tests.map(({ name }) => name),
     );
   }
-  const asked = { ...test?.options, ...request.runOptions };
-  const runOptions = model === null ? asked : takenBy(options.catalogue.find(model), asked);
+  const requested = { ...test?.options, ...request.runOptions };
+  const runOptions = model === null ? requested : takenBy(options.catalogue.find(model), requested);
   return { promptVersionId, test, runOptions };
 }
 

@@ -75,13 +75,13 @@ const RUN_NAME_CODE_POINTS = 120;
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
   const { idempotency } = request;
   const recalled = recallPrompt(request, options);
-  const asked = recalled === null ? getRunnablePrompt(request, options) : Promise.resolve(recalled); // 404, 410
-  asked.catch(() => {}); // handled below, unless the key already has a run: both queries run at once
+  const reading = recalled === null ? getRunnablePrompt(request, options) : Promise.resolve(recalled); // 404, 410
+  reading.catch(() => {}); // handled below, unless the key already has a run: both queries run at once
   const earlier = idempotency === null ? null : await findRunByIdempotency(options.db, request.accountId, idempotency);
   if (earlier !== null) return replayOf(earlier);
   let planned: PlannedRun;
   try {
-    planned = planRun(request, await asked, options); // 422
+    planned = planRun(request, await reading, options); // 422
   } catch (error) {
     if (recalled === null || !isRefusal(error)) throw error;
     planned = await planAnew(request, options); // the prompt may be unpublished by now, which must be reported first

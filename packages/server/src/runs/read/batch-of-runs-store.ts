@@ -17,11 +17,11 @@ export const REQUEST_SPAN_MS = 10 * 60_000;
 export const BATCHES_OF_REQUESTS = {
   name: "batches_of_requests",
   text: `select b.id, b.name, b.request_id
-    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[]) asked (account_id, request_id, from_id, to_id)
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[]) requested (account_id, request_id, from_id, to_id)
     cross join lateral (
       select id, name, request_id from batches
-      where account_id = asked.account_id and id >= asked.from_id and id < asked.to_id
-        and request_id = asked.request_id) b`,
+      where account_id = requested.account_id and id >= requested.from_id and id < requested.to_id
+        and request_id = requested.request_id) b`,
 } as const;
 
 /**
@@ -32,13 +32,13 @@ export async function findBatchesOfRequests(
   db: Queryable,
   runs: readonly RequestOfRun[],
 ): Promise<ReadonlyMap<string, BatchOfRun>> {
-  const asked = new Map(
+  const accounts = new Map(
     runs.flatMap(({ accountId, requestId }) => (requestId === null ? [] : [[requestId, accountId] as const])),
   );
-  if (asked.size === 0) return new Map();
-  const requests = [...asked.keys()];
+  if (accounts.size === 0) return new Map();
+  const requests = [...accounts.keys()];
   const rows = await db.query<{ id: string; name: string | null; request_id: string }>(BATCHES_OF_REQUESTS, [
-    [...asked.values()],
+    [...accounts.values()],
     requests,
     requests.map((id) => firstIdOfMs(idTimeMs(id))),
     requests.map((id) => firstIdOfMs(idTimeMs(id) + REQUEST_SPAN_MS)),

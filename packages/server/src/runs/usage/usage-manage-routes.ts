@@ -32,8 +32,8 @@ export function usageManageRoutes(db: Database, clock: Clock) {
       const { by, format, ...span } = query;
       const { from, to } = readSpan(span, clock);
       const rowsMax = rowsMaxOf(format);
-      const asked = { from, to, rowsMax: rowsMax + 1 };
-      const rows = (await listEarnings(db, caller.accountId, asked, by === "day")).map(toEarnings);
+      const requested = { from, to, rowsMax: rowsMax + 1 };
+      const rows = (await listEarnings(db, caller.accountId, requested, by === "day")).map(toEarnings);
       return answer({ from, to, rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax }, EARNINGS_COLUMNS, format);
     },
     getPromptUsage: async ({ params: { promptId }, query: { by = "day", ...span } }, { caller }) => {
@@ -52,13 +52,13 @@ type Format = UsageQuery["format"];
 
 /** @param query `accountId` null: all accounts. */
 async function reportUsage(
-  { by: asked = "day", format, accountId, ...span }: UsageQuery & { readonly accountId: string | null },
+  { by: requested = "day", format, accountId, ...span }: UsageQuery & { readonly accountId: string | null },
   showsCost: boolean,
   db: Database,
   clock: Clock,
 ): Promise<Answer<UsageReport> | TextAnswer> {
   const { from, to } = readSpan(span, clock);
-  const by = USAGE_DIMENSIONS.filter((dimension) => asked.split(",").includes(dimension));
+  const by = USAGE_DIMENSIONS.filter((dimension) => requested.split(",").includes(dimension));
   const rowsMax = rowsMaxOf(format);
   const rows = await listUsage(db, { accountId, from, to, by, rowsMax: rowsMax + 1 });
   const shown = rows.slice(0, rowsMax).map((row) => (showsCost ? row : { ...row, costMicro: null }));

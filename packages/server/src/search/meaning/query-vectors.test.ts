@@ -143,8 +143,8 @@ test("closing aborts calls in progress", async () => {
     seen = signal;
     return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
   });
-  const asked = vectors.find("q", EMBEDDER);
+  const pending = vectors.find("q", EMBEDDER);
   vectors.close();
-  expect(await asked).toBeNull();
+  expect(await pending).toBeNull();
   expect(seen?.aborted).toBe(true);
 });

@@ -80,9 +80,9 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       const vector = known.get(key);
       if (vector !== undefined) return vector;
       if (closing.signal.aborted) return null;
-      const asked = asking.get(key);
-      if (asked === undefined && breaker.admit() > 0) return null;
-      const question = asked ?? createQuestion((own) => ask(key, query, dims, own));
+      const pending = asking.get(key);
+      if (pending === undefined && breaker.admit() > 0) return null;
+      const question = pending ?? createQuestion((own) => ask(key, query, dims, own));
       asking.set(key, question);
       const isAnswered = await settleWithin([question.answer], options.deadlineMs ?? DEADLINE_MS);
       if (isAnswered) return question.answer;

@@ -232,9 +232,9 @@ function meaningFinder(
     const active = replica.activeEmbedder();
     const remote = active === null || active.embedder === base.embedder ? null : replica.matrixOf(active.embedder);
     const builtIn = replica.matrixOf(base.embedder);
-    const asked = active !== null && remote !== null ? queryVectors?.find(query, active) : null;
+    const pending = active !== null && remote !== null ? queryVectors?.find(query, active) : null;
     const own = builtIn === null ? null : await findByBuiltIn(base, builtIn, plan, limit);
-    const vector = (await asked) ?? null;
+    const vector = (await pending) ?? null;
     if (remote === null || vector === null) return own;
     const byModel = await findByVector(remote, vector, { certainty: plan.certainty, limit });
     return builtIn === null ? byModel : mixEvidence(own, byModel, embeddingWeight(remote, builtIn));

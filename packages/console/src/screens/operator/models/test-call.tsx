@@ -79,7 +79,7 @@ function Result({ result }: { readonly result: ModelTest }) {
 
 /** Often far below one credit. */
 function costWords(credits: number): string {
-  if (credits === 0) return "nothing, at catalogue prices";
+  if (credits === 0) return "free at catalogue prices";
   const shown = credits.toLocaleString("en", { maximumSignificantDigits: 2 });
   return `${shown} credits, at catalogue prices`;
 }

@@ -15,7 +15,7 @@ export function EmailAddress() {
   const { data: session } = useQuery(sessionQuery);
   const { data: logins } = useQuery(loginsQuery);
   const action = useAction();
-  const [asked, setAsked] = useState<string | null>(null);
+  const [requested, setRequested] = useState<string | null>(null);
   if (session === undefined || logins === undefined) {
     return <RowShapes what="the email address" title="Email address" rows={2} />;
   }
@@ -34,12 +34,12 @@ export function EmailAddress() {
     action.run(async () => {
       const body = { email: textOf(form, "email"), ...(hasPassword ? { password: textOf(form, "password") } : {}) };
       const { email } = await manage.send("requestEmailChange", { body });
-      setAsked(email);
+      setRequested(email);
     });
   return (
     <Panel title="Email address">
       <div className="max-w-[400px]">
-        {asked === null ? (
+        {requested === null ? (
           <ActionForm action={action} submit="Send link" onSubmit={ask}>
             <Field
               label="New email"
@@ -53,7 +53,7 @@ export function EmailAddress() {
           </ActionForm>
         ) : (
           <p className="text-dim" role="status">
-            An email is on its way to {asked}. Open its link within an hour. Until then, sign in as {person.email}.
+            An email is on its way to {requested}. Open its link within an hour. Until then, sign in as {person.email}.
           </p>
         )}
       </div>
