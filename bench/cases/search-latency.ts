@@ -140,7 +140,7 @@ async function measureDear(system: System) {
 }
 
 /**
- * The longest time between two turns of the event loop while `work` runs, without the time that this thread was ready
+ * The longest time between two iterations of the event loop while `work` runs, without the time that this thread was ready
  * and the machine ran others (where it says so, as Linux does).
  */
 async function holdOf(work: () => Promise<unknown>): Promise<number> {

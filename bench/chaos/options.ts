@@ -36,8 +36,8 @@ interface Flag {
 const RESULTS = join(import.meta.dirname, "../results");
 
 const FLAGS = {
-  kills: number("processes to kill; the other faults come in proportion", "30", [1, 100_000]),
-  seed: number("gives the plan", "another each time", [0, 4_294_967_295]), // the generator's whole state
+  kills: number("processes to kill; other faults are added in proportion", "30", [1, 100_000]),
+  seed: number("determines the plan", "random", [0, 4_294_967_295]), // the generator's whole state
   database: {
     value: "embedded|postgres",
     meaning: "the embedded server, or the machine's own PostgreSQL",
@@ -46,21 +46,21 @@ const FLAGS = {
     isValid: (text) => text === "embedded" || text === "postgres",
   },
   // With eight of each, and every process at its maximum, the database's 200 connections are enough.
-  apis: number("API processes; every second one works as well", "2", [1, 8]),
+  apis: number("API processes; every second one is also a worker", "2", [1, 8]),
   workers: number("worker processes", "3", [1, 8]),
   "lease-ms": number("PROMPTD_LEASE_MS of all processes", "6000", [300, 60_000]),
-  minutes: number("ends the injections before the plan is done; the run has failed then", "120", [1, 10_080]),
+  minutes: number("stops the injections before the plan is done; the run then counts as failed", "120", [1, 10_080]),
   // The last account has few credits: alone, it would get next to nothing done.
   accounts: number("accounts, with two callers each", "12", [2, 100]),
   out: {
     value: "FILE",
-    meaning: "file of the result",
+    meaning: "file for the result",
     default: "bench/results/chaos-DATABASE-SEED.json",
     expected: "a file",
     isValid: (text) => text !== "",
   },
-  plan: flagOnly("prints the plan and does nothing"),
-  help: flagOnly("prints this"),
+  plan: flagOnly("print the plan and do nothing else"),
+  help: flagOnly("print this help"),
 } satisfies Record<string, Flag>;
 type FlagName = keyof typeof FLAGS;
 
@@ -70,10 +70,10 @@ ${Object.entries<Flag>(FLAGS)
   .map(([name, flag]) => `  ${`--${name} ${flag.value}`.padEnd(30)}${flag.meaning}${describeValue(flag)}`)
   .join("\n")}
 
-Of --apis and --workers one must be at least 2.`;
+Either --apis or --workers must be at least 2.`;
 
 const NOBODY_STANDS_IN =
-  "--apis 1 --workers 1 leaves nobody to hit: only a process that another of its kind can stand in for is broken, so one of the two must be at least 2.";
+  "With --apis 1 --workers 1, no process can be hit: a fault hits only a process that another one of its kind can replace. Set one of the two to at least 2.";
 
 /** @param argv the arguments after the program's name. */
 export function readOptions(argv: readonly string[]): ReadOptions {

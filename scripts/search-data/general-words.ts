@@ -11,15 +11,15 @@ export interface Word {
 
 const INT8_MAX = 127;
 /**
- * What the strongest directions hold is how usual a word is and which kind of text has it. Without five of them
- * averages of GloVe found paraphrases better (.12 -> .21 by themselves), without ten or twenty no better (2026-11).
+ * The strongest directions only say how common a word is and in which kind of text it appears. Without five of them,
+ * GloVe averages found paraphrases better (.12 -> .21 alone); removing ten or twenty was no better (2026-11).
  */
 const COMMON_DIRECTIONS = 5;
 const SVD = { rank: COMMON_DIRECTIONS, oversampling: 20, powerIterations: 10, seed: 20261122 };
-/** Words are used about as often as one by their rank; the very first are all usual. */
+/** A word's frequency is about 1 / rank; the offset gives the very first words similar weights. */
 const RANK_OFFSET = 10;
 
-/** `words` are the most usual first. */
+/** `words` has the most common words first. */
 export function encodeWords(words: readonly Word[]): Sections {
   const dims = words[0]?.vector.length ?? 0;
   const rows = new Int8Array(words.length * dims);
@@ -46,7 +46,7 @@ export function readWords(sections: Sections): Word[] {
   });
 }
 
-/** One vector for each stem, in code-unit order: the words of a stem by their use, less what all words have in common. */
+/** One vector per stem, in code-unit order: its words weighted by frequency, minus what all words have in common. */
 export function deriveGeneralVectors(words: readonly Word[]): { terms: string[]; vectors: Float64Array[] } {
   const centered = center(words.map(({ vector }) => vector));
   const directions = commonDirections(centered);

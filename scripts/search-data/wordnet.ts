@@ -1,5 +1,5 @@
 /**
- * Turns WordNet's files into weighted expansions: other stems that a searcher may mean by a word.
+ * Converts WordNet's files to weighted expansions: other stems that a person may mean by a word.
  * Formats: wndb(5WN), senseidx(5WN). Weights: measured 2026-11 on the development queries of bench/search.
  */
 import { readFileSync } from "node:fs";
@@ -46,9 +46,9 @@ const SENSES_PER_LEMMA = 4;
 const SYNONYM_WEIGHT = 0.8;
 const GLOSS_WEIGHT = 0.18;
 const GLOSS_IDF_FULL = 5;
-/** Definitions of persons give years: no one means Einstein by 1879. */
+/** Definitions of people contain years, but nobody who writes 1879 means Einstein. */
 const YEAR = /^\d+$/;
-/** A word of `blind alley` says less than the whole. */
+/** A single word of `blind alley` says less than both together. */
 const PART_OF_LEMMA = 0.35;
 const RELATION_WEIGHTS: Readonly<Record<string, number>> = {
   "+": 0.6, // derivation
@@ -78,13 +78,13 @@ const RELATION_WEIGHTS: Readonly<Record<string, number>> = {
 };
 
 export interface TableOptions {
-  /** Words that say little in this field of use weigh less when a definition names them. */
+  /** Words that say little in prompts weigh less when a definition contains them. */
   readonly idf: (term: string) => number;
   readonly perLemma: number;
   readonly weightMin: number;
 }
 
-/** Every single-word lemma with its expansions, best first; a lemma without any is still a word of the language. */
+/** Every single-word lemma with its expansions, best first. A lemma without expansions is still an English word. */
 export function buildExpansions(directory: string, options: TableOptions): Map<string, Expansion[]> {
   const synsets = readSynsets(directory);
   const senses = readSenses(directory);
@@ -103,7 +103,7 @@ export function buildExpansions(directory: string, options: TableOptions): Map<s
 }
 
 interface Candidate extends Expansion {
-  /** How often the word it came from is used: decides between equal weights. */
+  /** How often the word that it came from is used; breaks ties between equal weights. */
   readonly frequency: number;
 }
 
@@ -182,7 +182,7 @@ function keepStronger(found: Map<string, Candidate>, candidate: Candidate): void
   if (known === undefined || known.weight < candidate.weight) found.set(candidate.term, candidate);
 }
 
-/** How much of the lemma's use this sense has; senses never seen in the tagged texts get a little, by rank. */
+/** This sense's share of the lemma's use. Senses that never occur in the tagged texts get a small share, by rank. */
 function massOf(sense: Sense): number {
   return sense.tagCount + 0.5 / (1 + sense.rank);
 }
@@ -232,7 +232,7 @@ function readSenses(directory: string): Map<string, Sense[]> {
   return senses;
 }
 
-/** Without the licence at the head of each file, whose lines begin with a space. */
+/** Removes the license at the start of each file, whose lines begin with a space. */
 function linesOf(file: string): string[] {
   return readFileSync(file, "latin1")
     .split("\n")

@@ -109,7 +109,7 @@ describe("promptd admin prompt publish", () => {
     expect(other?.promptId).not.toBe(first?.promptId);
   });
 
-  test("says so when only the slug made from a title matched a prompt with another title, and how to keep the two apart", async () => {
+  test("says so when only the slug made from a title matched a prompt with another title, and how to distinguish the two", async () => {
     const [first] = await publish(await file("plus.prompt.md", promptText("Salt & pepper")));
     const { code, stdout, stderr } = await publishHere([
       await file("minus.prompt.md", promptText("Salt/Pepper")),

@@ -144,7 +144,7 @@ describe("the memory for bodies", () => {
     expect(admitted).toEqual(["large", "small"]);
   });
 
-  test("is not held up by a caller who has gone", async () => {
+  test("is not delayed by a caller who has disconnected", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     for (const account of ["a", "b"]) await stall(account);
     const gone = await openSocket(own.port);

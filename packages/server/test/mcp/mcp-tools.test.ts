@@ -100,7 +100,7 @@ describe.each(WAYS)("over %s", (way) => {
     });
   });
 
-  test("an invalid label is reported to whoever connects, and removes no other tool", async () => {
+  test("an invalid label is reported to each client that connects, and removes no other tool", async () => {
     const prompts = "directed,poem-for-agents@latest";
     const client = await connectOnce(way, { ...to, prompts, label: "Production!" });
     const fault =

@@ -61,7 +61,7 @@ async function finished(accountId: string): Promise<DeletedAccount> {
 const remove = (person: TestPerson, confirm: string, prompts: AccountDeletion["prompts"] = "remove") =>
   person.client.send("deleteAccount", { body: { confirm, prompts } });
 
-test("ends every way in at once, and leaves nothing behind except the journal under an id", async () => {
+test("ends all access at once, and leaves nothing behind except the journal under an id", async () => {
   const email = "ada@example.org";
   const ada = await createTestPerson(server, { email });
   const { accountId } = ada;

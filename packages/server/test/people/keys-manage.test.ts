@@ -138,7 +138,7 @@ describe("a key", () => {
     expect(issues.map(({ code, path }) => `${code} ${path.join(".")}`).toSorted()).toEqual(lines.toSorted());
   });
 
-  test("is not created beside 20 others, and an expired one is not rolled", async () => {
+  test("is not created if there are 20 others, and an expired one is not rolled", async () => {
     const person = await createTestPerson(server);
     for (let i = 0; i < 20; i += 1) await person.client.send("createKey", { body: { name: `key ${i}` } });
     const more = await person.client.request({ method: "POST", path: "/manage/v1/keys", body: { name: "more" } });
@@ -151,7 +151,7 @@ describe("a key", () => {
     expect([rolled.httpStatus, errorOf(rolled).data]).toMatchObject([422, { issues: [{ path: ["path", "keyId"] }] }]);
   });
 
-  test("list goes page by page, newest first", async () => {
+  test("list is paged, newest first", async () => {
     const person = await createTestPerson(server);
     for (const name of ["one", "two", "three"]) await person.client.send("createKey", { body: { name } });
     const first = await person.client.send("listKeys", { query: { limit: 2 } });

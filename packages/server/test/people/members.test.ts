@@ -26,7 +26,7 @@ const codeOf = (work: Promise<unknown>) =>
 const codeIn = (link: string | null) => link?.split("#")[1] ?? "";
 
 describe("an invitation", () => {
-  test("lets a new person in, once, as a member with their own account besides", async () => {
+  test("admits a new person once, as a member who also has their own account", async () => {
     const { link, invitationId } = await ada.client.send("createInvitation", {
       body: { email: "Grace@Example.org", role: "member" },
     });
@@ -67,7 +67,7 @@ describe("an invitation", () => {
     expect(accounts.map(({ accountId }) => accountId)).toContain(ada.accountId);
   });
 
-  test("accepted several times at once lets one in, and leads the others to a sign-in", async () => {
+  test("accepted several times at once admits one person, and sends the others to the sign-in page", async () => {
     const { link } = await ada.client.send("createInvitation", {
       body: { email: "twice@example.org", role: "member" },
     });

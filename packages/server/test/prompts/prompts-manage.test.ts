@@ -110,7 +110,7 @@ describe("a draft", () => {
     expect(wrong).toMatchObject({ steps: [], price: null, issues: [{ code: "required" }] });
   });
 
-  test("is checked without an id that is not the author's, with a warning, whoever has that id", async () => {
+  test("is checked without an id that is not the author's, with a warning, no matter who has that id", async () => {
     const mine = await published();
     const theirs = await bob.client.send("createDraft", { body: { source: textPrompt() } });
     const check = async (id: string) => {

@@ -39,7 +39,7 @@ test("one image per account is decoded at a time, and another account's at once"
   await Promise.all(all);
 });
 
-test("two heavy images are never decoded at once, but a light one beside a heavy one is", async () => {
+test("two heavy images are never decoded at once, but a light one may be decoded alongside a heavy one", async () => {
   const { begun, begin, end } = jobs();
   const all = [begin("busy 1", HEAVY)];
   await expect.poll(() => begun).toEqual(["busy 1"]);
