@@ -74,7 +74,7 @@ describe("the options of a chaos run", () => {
 
   test("refuse a fleet in which nobody could replace a victim", () => {
     expect(faultsOf("--apis", "1", "--workers", "1")).toEqual([
-      expect.stringContaining("one of the two must be at least 2"),
+      expect.stringContaining("Set one of the two to at least 2"),
     ]);
     expect(faultsOf("--apis", "1", "--workers", "2")).toEqual([]);
   });
