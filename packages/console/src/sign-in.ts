@@ -1,8 +1,9 @@
 /** Calls better-auth's endpoints, which have their own format: signing in, out, and up, and what builds on that. */
 
 const USED_LINK = "This link is no longer valid. Request a new one.";
+export const UNCONFIRMED = "Your email address is not confirmed yet. Open the link we just sent you to sign in.";
 const SENTENCES: Readonly<Record<string, string>> = {
-  EMAIL_NOT_VERIFIED: "Your email address is not confirmed yet. Open the link we just sent you to sign in.",
+  EMAIL_NOT_VERIFIED: UNCONFIRMED,
   INVALID_TOKEN: USED_LINK,
   TOKEN_EXPIRED: "This link has expired. Links are valid for one hour. Sign in, and we’ll send you a new one.",
 };

@@ -1,5 +1,5 @@
 /** Ways to sign in: a forgotten password, a sign-in service, a passkey. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startMailServer, type TestMailServer } from "../../server/test/people/mail-fixture.ts";
 import { startOidc, type TestOidc } from "../../server/test/people/oidc-fixture.ts";
 import { createTestPerson, PASSWORD } from "../../server/test/people/people-fixture.ts";
@@ -34,6 +34,9 @@ afterAll(async () => {
 });
 
 describe.skipIf(findBrowser() === null)("signing in", () => {
+  // Every browser of this file has the same address, and sign-ins are limited by address.
+  afterEach(() => server.app.db.query("delete from auth_rate_limits").then(() => undefined));
+
   test("people who are already signed in skip the sign-in page, and no foreign address redirects them", async () => {
     const person = await createTestPerson(server);
     await travel(browser, "signed-in-already", async ({ page, complaints }) => {
@@ -117,6 +120,13 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
       await page.getByText("An account with this email address already exists.").waitFor();
+      const service = page.getByRole("button", { name: "Sign in with Example Inc." });
+      oidc.person = { sub: "4", email: "unconfirmed@example.org", email_verified: false, name: "Somebody" };
+      await service.click();
+      await page.getByText("Your email address is not confirmed yet.").waitFor();
+      await page.goto((await mail.waitFor("unconfirmed@example.org")).link);
+      await page.getByRole("button", { name: "Confirm and sign in" }).click();
+      await page.getByLabel("Search prompts").waitFor();
     });
   });
 

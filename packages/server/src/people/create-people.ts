@@ -12,7 +12,7 @@ import { createAuditWriter, createEntryWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import type { Mailer, MailerOptions } from "./mail/mailer.ts";
-import { resetMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
+import { resetMail, signedUpBeforeMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { hasInvitation } from "./members-store.ts";
@@ -89,6 +89,7 @@ export function createPeople(options: PeopleOptions): People {
       mailer === null || !account.needsVerification
         ? null
         : (email, link) => mailer.send(email, verificationMail(link)),
+    onTakenAddress: async (email) => mailer?.send(email, signedUpBeforeMail(publicUrl())),
   });
   const context: PeopleContext = {
     config,
@@ -161,7 +162,7 @@ async function noteReset(
   address: string | null,
   { db, mailer, writeEntry }: Pick<PeopleContext, "db" | "mailer" | "writeEntry">,
 ): Promise<void> {
-  if (mailer !== null) await confirmAddress(db, personId);
+  if (mailer !== null) await db.tx((tx) => confirmAddress(tx, personId));
   const nothing = { tokenId: null, accountId: null, subject: null, requestId: null };
   await writeEntry({ ...nothing, actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
 }

@@ -7,7 +7,7 @@ import { SignedOutPage } from "../../components/shell/signed-out-page.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { useAction } from "../../components/use-action.ts";
-import { ownPath } from "../../sign-in.ts";
+import { ownPath, UNCONFIRMED } from "../../sign-in.ts";
 
 const REFUSED = "The sign-in service did not identify you. Try again, or sign in another way.";
 /** Why new people cannot sign in, by sign-up setting. */
@@ -22,6 +22,7 @@ const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
 function sentenceOf(error: string, signUp: Features["signUp"]): string {
   if (error === "account_not_linked")
     return "An account with this email address already exists. Sign in with your password.";
+  if (error === "email_not_verified") return UNCONFIRMED;
   return error === "SIGN_UP_REFUSED" ? NOT_LET_IN[signUp] : REFUSED;
 }
 

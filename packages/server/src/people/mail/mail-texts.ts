@@ -73,6 +73,20 @@ export function addressTakenMail(): MailText {
   };
 }
 
+/** Sent to a person when somebody signs up with their address: the page of the sign-up promises a mail either way. */
+export function signedUpBeforeMail(url: string): MailText {
+  return {
+    kind: "address_taken",
+    subject: "You already have a promptd sign-in",
+    body: lines(
+      "Someone, probably you, signed up for promptd with this address. It already has a sign-in, so nothing has changed.",
+      "Sign in the way you did before. If you have no password, forgot it, or never confirmed this address, set a new password here:",
+      `${url}/forgot-password`,
+      "If you did not sign up, you can ignore this email.",
+    ),
+  };
+}
+
 /** Sent to the previous address. */
 export function addressChangedMail(to: string): MailText {
   return {

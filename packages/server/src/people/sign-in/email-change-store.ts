@@ -45,7 +45,14 @@ export async function changePersonEmail(
   return true;
 }
 
-/** Records that the person reads the address's mail, because they set a password through a link sent to it. */
-export async function confirmAddress(db: Queryable, personId: string): Promise<void> {
-  await db.query("update auth_users set email_verified = true, updated_at = promptd_now() where id = $1", [personId]);
+/**
+ * Records that the person reads the address's mail, because they set a password through a link sent to it. If nobody
+ * had shown that before, this removes all other ways to sign in: they may be a stranger's who used the address first.
+ */
+export async function confirmAddress(tx: Tx, personId: string): Promise<void> {
+  const text = `update auth_users set email_verified = true, updated_at = promptd_now()
+    where id = $1 and not email_verified returning 1`;
+  if ((await tx.query(text, [personId])).length === 0) return;
+  await tx.query("delete from auth_logins where user_id = $1 and provider_id <> 'credential'", [personId]);
+  await tx.query("delete from auth_passkeys where user_id = $1", [personId]);
 }

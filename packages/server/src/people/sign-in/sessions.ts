@@ -59,6 +59,8 @@ export interface SessionsOptions {
   readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
   /** A person who signed up confirms their address through this link; null: no confirmation is required. */
   readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
+  /** Called if somebody signs up with the address of an existing person, and confirmation is required. */
+  readonly onTakenAddress: (email: string) => Promise<void>;
 }
 
 /** Header that passes the peer's address to better-auth: callers could fake a header of their own. */
@@ -136,6 +138,8 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 function createAuth(options: SessionsOptions, url: string) {
   const { log, secret, newId } = options;
+  const requireEmailVerification = options.onVerificationAsked !== null;
+  const services = Object.entries(options.services).map(([name, one]) => [name, { ...one, requireEmailVerification }]);
   return betterAuth({
     appName: "promptd",
     baseURL: url,
@@ -154,14 +158,15 @@ function createAuth(options: SessionsOptions, url: string) {
         await forgetPasswordTries(options.db, user.email);
         await options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null);
       },
-      requireEmailVerification: options.onVerificationAsked !== null,
+      requireEmailVerification,
+      onExistingUserSignUp: ({ user }) => options.onTakenAddress(user.email),
     },
     ...confirmationOf(options.onVerificationAsked, url),
     hooks: { before: beforeActions(options, url) },
     disabledPaths: DISABLED_PATHS,
     // A reset token opens an account for an hour, so only its hash is stored.
     verification: { ...MODELS.verification, storeIdentifier: "hashed" },
-    socialProviders: options.services,
+    socialProviders: Object.fromEntries(services),
     rateLimit: { enabled: true, customStorage: limiterOfAttempts(options.db) },
     advanced: {
       // Where NODE_ENV is "test", better-auth skips these checks unless they are requested.
@@ -187,7 +192,7 @@ function createAuth(options: SessionsOptions, url: string) {
     },
     plugins: [
       ownActions,
-      ...(options.oidc === null ? [] : [oidcPlugin(options.oidc)]),
+      ...(options.oidc === null ? [] : [oidcPlugin(options.oidc, requireEmailVerification)]),
       twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
     ],
     telemetry: { enabled: false },
@@ -214,7 +219,7 @@ const DISABLED_PATHS = [
  * a time limit, and everyone's sign-in would wait for it. Here it is fetched when somebody signs in with this provider,
  * for at most ten seconds, which is also what the plugin does after a failed start.
  */
-function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
+function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider, requireEmailVerification: boolean) {
   const provider = {
     providerId: "oidc",
     discoveryUrl,
@@ -222,6 +227,7 @@ function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider) {
     clientSecret,
     scopes: ["openid", "email", "profile"],
     requireIdTokenVerification: true,
+    requireEmailVerification,
   };
   const pending = { genericOAuthPendingDiscovery: new Map([[provider.providerId, provider]]) };
   return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
