@@ -4,6 +4,7 @@ const USED_LINK = "This link is no longer valid. Request a new one.";
 export const UNCONFIRMED = "Your email address is not confirmed yet. Open the link we just sent you to sign in.";
 const SENTENCES: Readonly<Record<string, string>> = {
   EMAIL_NOT_VERIFIED: UNCONFIRMED,
+  PROVIDER_NOT_FOUND: "The sign-in service cannot be reached right now. Try again later, or sign in another way.",
   INVALID_TOKEN: USED_LINK,
   TOKEN_EXPIRED: "This link has expired. Links are valid for one hour. Sign in, and we’ll send you a new one.",
 };

@@ -107,10 +107,15 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
     expect((await mail.waitFor(email)).raw).toContain("moved@example.org");
   });
 
-  test("a sign-in service leads back to the requested page, and people who may not sign in see why", async () => {
+  test("a sign-in service leads back to the requested page, once it can be reached, and people who may not sign in see why", async () => {
     await travel(browser, "service", async ({ page }) => {
       await page.goto(`${server.url}/runs`);
-      await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
+      const service = page.getByRole("button", { name: "Sign in with Example Inc." });
+      oidc.isDown = true;
+      await service.click();
+      await page.getByText("The sign-in service cannot be reached right now.").waitFor();
+      oidc.isDown = false;
+      await service.click();
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/runs");
     });
