@@ -10,6 +10,7 @@ import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts"
 import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
+import { SEED_AUTHOR } from "./marketplace-seed-store.ts";
 import { openServer } from "./open-server.ts";
 import { openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
@@ -187,6 +188,6 @@ function batchTicks(services: AppServices): Tick[] {
 
 async function bindRoles(services: AppServices, stop?: AbortSignal): Promise<void> {
   const { db, log } = services;
-  const prompts = await rebindRoles(db, services, stop);
+  const prompts = await rebindRoles(db, { ...services, publicAuthor: SEED_AUTHOR }, stop);
   if (prompts > 0) log.info({ prompts }, "roles now resolve to other models; prompts that use them have a new version");
 }

@@ -1,6 +1,9 @@
 import { queryAnswer } from "./platform/database/answers.ts";
 import type { Queryable, Tx } from "./platform/database/database.ts";
 
+/** The account that publishes the seed prompts, whose texts are public. */
+export const SEED_AUTHOR = "seed@promptd.invalid";
+
 const LOCK = 18_020; // migrations 18016, claim 18017, sweep 18018, index and publishing 18019
 
 export async function lockSeed(tx: Tx): Promise<void> {

@@ -19,11 +19,17 @@ import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
 import { vacuumIndex } from "./search/index.ts";
-import { findLatestVersion, isUnseeded, listSlugs, lockSeed, markSeeded } from "./marketplace-seed-store.ts";
+import {
+  findLatestVersion,
+  isUnseeded,
+  listSlugs,
+  lockSeed,
+  markSeeded,
+  SEED_AUTHOR,
+} from "./marketplace-seed-store.ts";
 import { makePrivateDirectory } from "./platform/make-directory.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
-const SEED_AUTHOR = "seed@promptd.invalid";
 export const DEMO_ACCOUNT = "demo@promptd.invalid";
 const DEMO_CREDITS = 10_000;
 /** The role that most seed prompts use. Without a model for it, there is nothing to offer. */

@@ -8,7 +8,7 @@ export type { LimitChange, ModelCaller, ModelRequest } from "./calls/model-reque
 export { readJsonAnswer, schemaFault } from "./calls/output-schema.ts";
 export { CountedCall, createProviderCallsTick, firstCallOf, type FirstCall } from "./calls/provider-calls.ts";
 export { RunGone } from "./calls/provider-jobs.ts";
-export { availability, isSimulated, unavailableSentence } from "./catalogue/availability.ts";
+export { availability, showsPrompt, unavailableSentence } from "./catalogue/availability.ts";
 export { CatalogueError } from "./catalogue/catalogue-file.ts";
 export { loadCatalogue, requireEntry } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";

@@ -1,5 +1,8 @@
 /** Roles that change during runs: a key appears or disappears while runs wait or execute. */
-import { expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -15,10 +18,11 @@ const installation = useInstallation();
 const FILE =
   "---\npromptd: 1\ntitle: Poem\nslug: poem\nmodel: text-default\ninputs: { topic: {} }\n---\nOn {{ topic }}.\n";
 const REAL = "openai/gpt-6.1-terra";
+const OTHER = "deepseek/deepseek-flash";
 const SANDBOX = expect.stringContaining("[sandbox output, not an AI model]") as string;
 const REQUEST = { inputs: { textInputs: { topic: "rain" } } };
 
-/** A test server with OpenAI's API. `hold`: it answers chats once `release` was called. */
+/** A test server with OpenAI's API, also for another provider. `hold`: it answers chats once `release` was called. */
 async function openProvider({ hold }: { readonly hold: boolean } = { hold: false }) {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   const { url, received } = await startOwnServer(({ method }, response) => {
@@ -27,7 +31,12 @@ async function openProvider({ hold }: { readonly hold: boolean } = { hold: false
     void promise.then(() => json(response, chatAnswer()));
   });
   const keys = { OPENAI_API_KEY: "secret", OPENAI_BASE_URL: `${url}/v1` };
-  return { keys, release, chats: () => received.filter(({ method }) => method === "POST").length };
+  const folder = await mkdtemp(join(tmpdir(), "promptd-roles-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const overlay = join(folder, "models.json");
+  await writeFile(overlay, JSON.stringify({ formatVersion: 1, providers: { deepseek: { baseURL: `${url}/v1` } } }));
+  const otherKeys = { DEEPSEEK_API_KEY: "secret", PROMPTD_MODELS_FILE: overlay };
+  return { keys, otherKeys, release, chats: () => received.filter(({ method }) => method === "POST").length };
 }
 
 async function publish({ db }: InstallationFixture, hasKey: boolean) {
@@ -85,20 +94,20 @@ test("when a key appears while a run waits, the run keeps the model of its versi
   expect(await fixture.findFaults()).toEqual([]);
 });
 
-test("when a key disappears while a run waits, the run fails with the reason and costs nothing, and the next run has a model", async () => {
+test("when a key disappears while a run waits, the run fails with the reason and costs nothing, and the next run has another model", async () => {
   const fixture = installation();
   const provider = await openProvider();
   const { promptId, promptVersionId } = await publish(fixture, true);
   const { create, finished, runNow } = await open(fixture, provider.keys);
   const waiting = await create(promptVersionId);
-  await fixture.startHere("worker", {});
+  await fixture.startHere("worker", provider.otherKeys);
   expect(await finished(waiting)).toMatchObject({
     runStatus: "failed",
     outputs: [{ type: "error", data: `The model ${REAL} is not enabled on this server.` }],
   });
-  await versionsBecome(fixture, promptId, [REAL, "sandbox/text"]);
-  expect((await runNow()).outputs).toMatchObject([{ type: "text", data: SANDBOX }]);
+  await versionsBecome(fixture, promptId, [REAL, OTHER]);
   expect(provider.chats()).toBe(0);
+  expect((await runNow()).outputs).toMatchObject([{ type: "text", data: TEXT }]);
   expect(await fixture.findFaults()).toEqual([]);
 });
 
@@ -110,8 +119,8 @@ test("when a key disappears while a run executes, the run ends with the model th
   await fixture.startHere("worker", provider.keys);
   const running = await create(promptVersionId);
   await until(async () => provider.chats() === 1);
-  await fixture.startHere("worker", {});
-  await versionsBecome(fixture, promptId, [REAL, "sandbox/text"]);
+  await fixture.startHere("worker", provider.otherKeys);
+  await versionsBecome(fixture, promptId, [REAL, OTHER]);
   provider.release();
   expect(await finished(running)).toMatchObject({ runStatus: "succeeded", outputs: [{ type: "text", data: TEXT }] });
   expect(provider.chats()).toBe(1);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
+import { SEED_AUTHOR } from "../../src/marketplace-seed-store.ts";
 import { seedMarketplace } from "../../src/marketplace-seed.ts";
 import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -135,7 +136,7 @@ describe("when a role changes to another model", () => {
       { number: 2, model: "openai/gpt-image-2.6-flare", options: { quality: "high" }, latest: true },
     ]);
     expect(await versionsOf(fixed)).toHaveLength(1);
-    expect(await rebind(sandbox)).toBe(2); // the key is gone: what the author chose counts again
+    expect(await rebind(sandbox)).toBe(1); // the key is gone: what the author chose counts again
     expect((await versionsOf(promptId)).at(-1)).toMatchObject({
       model: "sandbox/image",
       options: { quality: "high", size: "512x512" },
@@ -154,7 +155,7 @@ describe("when a role changes to another model", () => {
       const clock = { nowMs: () => Date.parse(time) };
       return loadCatalogue({
         overlayFile: ending,
-        hasSecret: (name) => name === "OPENAI_API_KEY",
+        hasSecret: (name) => name === "OPENAI_API_KEY" || name === "DEEPSEEK_API_KEY",
         sandbox: true,
         clock,
       });
@@ -162,7 +163,43 @@ describe("when a role changes to another model", () => {
     const ending = new URL("ending-model.json", import.meta.url).pathname;
     const promptId = await publish(file("model: text-default"), at("2027-02-28T12:00:00Z"));
     expect(await rebind(at("2027-03-01T00:00:00Z"))).toBe(1);
-    expect((await versionsOf(promptId)).map(({ model }) => model)).toEqual(["openai/gpt-6.1-terra", "sandbox/text"]);
+    const models = ["openai/gpt-6.1-terra", "deepseek/deepseek-flash"];
+    expect((await versionsOf(promptId)).map(({ model }) => model)).toEqual(models);
+  });
+});
+
+describe("when a role has no model left but the sandbox, whose outputs show the prompt", () => {
+  test("a prompt on a real model stays on that model", async () => {
+    const promptId = await publish(file("model: text-default"), openai);
+    expect(await rebind(sandbox)).toBe(0);
+    expect(await rebind(openai)).toBe(0);
+    expect((await versionsOf(promptId)).map(({ model }) => model)).toEqual(["openai/gpt-6.1-terra"]);
+  });
+
+  test("a step on a real model stays there, while the step that makes the picture moves", async () => {
+    const steps = "model: image-default\nsteps:\n  draft: { model: text-default }\n  paint: {}";
+    const body = "<!-- step: draft -->\nInvent {{ topic }}.\n<!-- step: paint -->\nPaint {{ steps.draft }}";
+    const promptId = await publish(file(`${steps}\ninputs: { topic: {} }`, body), openai);
+    expect(await rebind(sandbox)).toBe(1);
+    const [latest] = await db.query<{ models: string[] }>(
+      `select array(select s->>'model' from jsonb_array_elements(v.definition::jsonb->'steps') s) as models
+       from prompts p join prompt_versions v on v.id = p.latest_version_id where p.id = $1`,
+      [promptId],
+    );
+    expect(latest?.models).toEqual(["openai/gpt-6.1-terra", "sandbox/image"]);
+  });
+
+  test("a seed prompt moves to the sandbox, since its text is public", async () => {
+    const { signal } = new AbortController();
+    await seedMarketplace({ db, catalogue: openai, newId, log, dataDir: "", withDemoKey: false, signal });
+    const promptId = await publish(file("model: text-default"), openai);
+    await rebindRoles(db, { catalogue: sandbox, newId, publicAuthor: SEED_AUTHOR });
+    const onReal = await db.query<{ id: string }>(
+      `select p.id from prompts p join prompt_versions v on v.id = p.latest_version_id
+       where v.model not like 'sandbox/%'`,
+      [],
+    );
+    expect(onReal).toEqual([{ id: promptId }]);
   });
 });
 
@@ -170,7 +207,7 @@ describe("two processes whose roles list different models", () => {
   const listing = (model: string) => withOverlay({ roles: { "text-default": [model] } });
 
   test("do not publish against each other, since the one that started last decides", async () => {
-    const [older, newer] = [listing("sandbox/text"), listing("openai/gpt-6.1-terra")];
+    const [older, newer] = [listing("openai/gpt-6.1-sol"), listing("openai/gpt-6.1-terra")];
     const promptId = await publish(file("model: text-default"), sandbox);
     await announceRoles(db, older);
     await announceRoles(db, newer);

@@ -47,6 +47,11 @@ function endSentence({ model, status, retiresAt, successor }: CatalogueEntry): s
 }
 
 /** Whether answers come from the sandbox, which shows the prompt in them. */
+/** The sandbox's texts repeat the prompt, so callers who see them know its text. */
+export function showsPrompt(entry: Pick<CatalogueEntry, "provider" | "modality">): boolean {
+  return entry.modality === "text" && isSimulated(entry);
+}
+
 export function isSimulated(entry: Pick<CatalogueEntry, "provider">): boolean {
   return providerOf(entry.provider).isSimulated;
 }

@@ -1,6 +1,13 @@
 /** Roles in a prompt: the model that each role means now, and which of the author's choices that model accepts. */
 import { countOf } from "@promptd/contract";
-import { meetsNeeds, priceEstimate, type Catalogue, type CatalogueEntry, type RoleNeeds } from "../../models/index.ts";
+import {
+  meetsNeeds,
+  priceEstimate,
+  showsPrompt,
+  type Catalogue,
+  type CatalogueEntry,
+  type RoleNeeds,
+} from "../../models/index.ts";
 import { planTypicalSteps } from "../inputs/step-plans.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { PromptDefinition, StepDefinition, StepRole } from "../prompt-definition.ts";
@@ -81,16 +88,22 @@ export function takenBy(entry: CatalogueEntry | null, options: Options): Options
   return Object.fromEntries(Object.entries(options).filter(isTaken));
 }
 
-/** Binds the roles of a prompt to the models that they mean now; null: nothing changes. */
-export function rebindDefinition(definition: PromptDefinition, catalogue: Catalogue): PromptDefinition | null {
-  const steps = definition.steps.map((step) => rebindStep(step, catalogue));
+/**
+ * Binds the roles of a prompt to the models that they mean now; null: nothing changes. A step of a prompt whose text is
+ * secret never moves from a real model to one that shows the text.
+ */
+export function rebindDefinition(
+  definition: PromptDefinition,
+  { catalogue, isTextPublic }: { readonly catalogue: Catalogue; readonly isTextPublic: boolean },
+): PromptDefinition | null {
+  const steps = definition.steps.map((step) => {
+    const entry = step.role === undefined ? null : catalogue.bind(step.role.name, needsOf(step));
+    if (entry === null || entry.model === step.model) return step;
+    const current = catalogue.find(step.model);
+    const wouldReveal = !isTextPublic && showsPrompt(entry) && !(current !== null && showsPrompt(current));
+    return wouldReveal ? step : bindStep(step, entry);
+  });
   return steps.every((step, index) => step === definition.steps[index]) ? null : { ...definition, steps };
-}
-
-function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition {
-  const { role } = step;
-  const entry = role === undefined ? null : catalogue.bind(role.name, needsOf(step));
-  return entry === null || entry.model === step.model ? step : bindStep(step, entry);
 }
 
 /** Applies the author's choices, as far as this model accepts them. */

@@ -1,8 +1,8 @@
 import { countOf } from "@promptd/contract";
 import {
   availability,
-  isSimulated,
   reasoningShortage,
+  showsPrompt,
   unavailableSentence,
   type Catalogue,
   type CatalogueEntry,
@@ -72,8 +72,7 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
   const { entry } = found;
   if (found.ends !== null) warn(found.ends);
   if (found.kind === "disabled") warn(`${unavailableSentence(model, found)} Runs fail until it is.`);
-  if (entry.modality === "text" && isSimulated(entry))
-    warn(`${model} is a sandbox model: its outputs show the prompt text.`);
+  if (showsPrompt(entry)) warn(`${model} is a sandbox model: its outputs show the prompt text.`);
 }
 
 function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {

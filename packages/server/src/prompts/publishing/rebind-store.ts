@@ -38,20 +38,31 @@ export async function saveEnabledOfRoles(
   );
 }
 
-export type RolePrompt = Pick<
+export interface RolePrompt extends Pick<
   NewVersion,
   "promptId" | "title" | "description" | "tags" | "modality" | "definition" | "samples" | "text"
->;
+> {
+  /** Its author is the one whose prompt texts are public. */
+  readonly isTextPublic: boolean;
+}
 
 /**
  * Lists published prompts whose latest version names a role, by id. Definitions have no index, so this reads them all,
  * but only after a binding has changed.
  */
-export function listRolePrompts(tx: Tx, after: string, limit: number): Promise<RolePrompt[]> {
+export function listRolePrompts(
+  tx: Tx,
+  {
+    after,
+    limit,
+    publicAuthor,
+  }: { readonly after: string; readonly limit: number; readonly publicAuthor: string | null },
+): Promise<RolePrompt[]> {
   const text = `select p.id as "promptId", v.title, v.description, v.tags, ${MODALITY_NAME} as modality, v.definition, v.samples,
-      v.source as text
+      v.source as text,
+      exists (select 1 from accounts a where a.id = p.author_id and a.email = $3) as "isTextPublic"
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.id > $1 and p.unpublished_at is null and v.definition::text like '%"role":{"name":%'
     order by p.id limit $2`;
-  return tx.query(text, [after, limit]);
+  return tx.query(text, [after, limit, publicAuthor]);
 }

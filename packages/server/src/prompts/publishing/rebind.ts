@@ -21,6 +21,8 @@ import {
 export interface RebindOptions {
   readonly catalogue: Catalogue;
   readonly newId: () => string;
+  /** Email address of the account whose prompt texts are public; absent: all texts are secret. */
+  readonly publicAuthor?: string;
 }
 
 const BATCH_MAX = 100;
@@ -77,14 +79,14 @@ async function rebindBatch(
   options: RebindOptions,
 ): Promise<{ published: number; last: string | null }> {
   await lockPublishing(tx);
-  const prompts = await listRolePrompts(tx, after, BATCH_MAX);
+  const prompts = await listRolePrompts(tx, { after, limit: BATCH_MAX, publicAuthor: options.publicAuthor ?? null });
   const changed = prompts.flatMap((prompt) => rebind(prompt, options.catalogue));
   await publishVersions(tx, changed, { ...options, isDraft: false });
   return { published: changed.length, last: prompts.at(-1)?.promptId ?? null };
 }
 
-function rebind(prompt: RolePrompt, catalogue: Catalogue): VersionContent[] {
-  const definition = rebindDefinition(prompt.definition, catalogue);
+function rebind({ isTextPublic, ...prompt }: RolePrompt, catalogue: Catalogue): VersionContent[] {
+  const definition = rebindDefinition(prompt.definition, { catalogue, isTextPublic });
   const model = definition?.steps.at(-1)?.model;
   return definition === null || model === undefined ? [] : [{ ...prompt, definition, model, isNew: false }];
 }
