@@ -32,10 +32,7 @@ export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeA
       db,
       shown.map(({ promptId }) => promptId),
     );
-    return shown.map((row) => ({
-      ...row,
-      ...(extras.get(row.promptId) ?? NO_EXTRAS),
-    }));
+    return shown.map((row) => ({ ...row, ...(extras.get(row.promptId) ?? NO_EXTRAS) }));
   };
   return {
     searchMarketplace: async ({ query }) => {
@@ -43,24 +40,22 @@ export function marketplaceManageRoutes(ports: Omit<SearchPromptsOptions, "freeA
       return { data: { rows: await rowsOf(page.rows), hasMore: page.hasMore } };
     },
     getMarketplacePrompt: async ({ params: { slug } }, { caller }) => {
-      const found = await findBySlug(db, slug);
-      const [row] = found === null ? [] : await rowsOf(shownOf([found.prompt]));
-      if (found === null || row === undefined) throw noSuchSlug(slug);
-      const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
+      const found = await requireBySlug(db, slug);
+      const [row] = await rowsOf(shownOf([found.prompt]));
+      if (row === undefined) throw noSuchSlug(slug);
+      const voter = await findVotingAccount(db, caller);
       const vote = await findVote(db, voter, row.promptId);
       const isOwn = found.prompt.authorId === caller.accountId;
       return { data: { ...row, labels: found.labels, vote, isOwn } };
     },
     listMarketplaceVersions: async ({ params: { slug }, query }) => {
-      const found = await findBySlug(db, slug);
-      if (found === null) throw noSuchSlug(slug);
-      return { data: await listPublicVersions(db, found.prompt.promptId, query) };
+      const { prompt } = await requireBySlug(db, slug);
+      return { data: await listPublicVersions(db, prompt.promptId, query) };
     },
     voteForPrompt: async ({ params: { slug }, body: { vote } }, { caller }) => {
-      const found = await findBySlug(db, slug);
-      if (found === null) throw noSuchSlug(slug);
-      const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
-      return { data: { slug, vote, upVotes: await voteForPrompt(db, voter, found.prompt.promptId, vote) } };
+      const { prompt } = await requireBySlug(db, slug);
+      const voter = await findVotingAccount(db, caller);
+      return { data: { slug, vote, upVotes: await voteForPrompt(db, voter, prompt.promptId, vote) } };
     },
     ...moderationRoutes(db),
   } satisfies Partial<ManageHandlers>;
@@ -83,6 +78,12 @@ async function readMarketplace(query: MarketplaceQuery, options: SearchPromptsOp
     isMore = ids.length > limit;
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+async function requireBySlug(db: Database, slug: string) {
+  const found = await findBySlug(db, slug);
+  if (found === null) throw noSuchSlug(slug);
+  return found;
 }
 
 function noSuchSlug(slug: string): Problem {

@@ -8,7 +8,6 @@ import {
   findNamedVersions,
   findPromptVersion,
   findPublicVersion,
-  findSlugVersion,
   type NamedVersion,
 } from "./prompts-store.ts";
 import { promptVersion, type Shown } from "./prompt-view.ts";
@@ -43,8 +42,9 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
       throw notFound("published prompt version", promptVersionId, await describePublicId(db, promptVersionId));
     },
     resolveSlug: async ({ params: { slug }, query: { label } }, { caller }) => {
-      const version = await findSlugVersion(db, slug, storedLabel(label));
-      if (version !== null) return { data: { slug, label: label ?? null, ...promptVersion(version, shownTo(caller)) } };
+      const version = (await findNamedVersions(db, [{ slug, label: storedLabel(label) }])).get(0);
+      if (version !== undefined)
+        return { data: { slug, label: label ?? null, ...promptVersion(version, shownTo(caller)) } };
       const what = label === undefined ? "prompt" : `prompt with the label ${label}`;
       throw new Problem("NOT_FOUND_ERROR", `No published ${what} has the slug ${slug}.`);
     },

@@ -53,20 +53,16 @@ export async function describePublicId(db: Database, id: string): Promise<string
   return version === null ? null : `It is the id of a version of the prompt ${version.promptId}.`;
 }
 
-/** Finds the version that a slug and a label refer to. @param label null: the latest. */
-export async function findSlugVersion(db: Database, slug: string, label: string | null): Promise<PublicVersion | null> {
-  const text = `select ${PUBLIC_COLUMNS} from prompts p
-    join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
-      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
-    where p.slug = $1 and ${IS_LIVE}`;
-  return (await db.named<PublicVersion>("prompts_find_slug", text, [slug, label]))[0] ?? null;
-}
-
 /** A version found by a prompt's name, with what a list shows of it. */
 export interface NamedVersion extends PublicVersion {
   readonly slug: string;
   readonly description: string;
 }
+
+/** The version `v` of a prompt `p` that a label refers to; null: the latest. */
+const labeledVersion = (label: string): string => `prompt_versions v on v.prompt_id = p.id and v.id = case
+    when ${label} is null then p.latest_version_id
+    else (select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = ${label}) end`;
 
 /**
  * Finds the versions that names refer to, by the name's index in the list. A name that matches nothing has no entry.
@@ -78,9 +74,7 @@ export async function findNamedVersions(
 ): Promise<ReadonlyMap<number, NamedVersion>> {
   const text = `select (requested.number - 1)::int as index, ${PUBLIC_COLUMNS}, p.slug, v.description
     from unnest($1::text[], $2::text[]) with ordinality requested (slug, label, number)
-    join prompts p on p.slug = requested.slug
-    join prompt_versions v on v.prompt_id = p.id and v.id = case when requested.label is null then p.latest_version_id else (
-      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = requested.label) end
+    join prompts p on p.slug = requested.slug join ${labeledVersion("requested.label")}
     where ${IS_LIVE}`;
   const rows = await db.named<NamedVersion & { readonly index: number }>("prompts_find_names", text, [
     names.map(({ slug }) => slug),
@@ -95,9 +89,7 @@ export function findLabeledVersions(
   authorId: string,
   { label, limit }: { readonly label: string | null; readonly limit: number },
 ): Promise<NamedVersion[]> {
-  const text = `select ${PUBLIC_COLUMNS}, p.slug, v.description from prompts p
-    join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
-      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
+  const text = `select ${PUBLIC_COLUMNS}, p.slug, v.description from prompts p join ${labeledVersion("$2::text")}
     where p.author_id = $1 and ${IS_LIVE} order by p.slug limit $3`;
   return db.named<NamedVersion>("prompts_find_labeled", text, [authorId, label, limit]);
 }

@@ -1,12 +1,13 @@
 /** Votes: one per person and prompt, stored with the person's own account. */
 import type { Vote } from "@promptd/contract/manage";
+import type { Caller } from "../http/endpoint.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { orNotFound } from "../platform/problem.ts";
 
 /** Finds the account that a person's votes are stored with: the person's own account, or else the chosen one. */
-export async function findVotingAccount(db: Queryable, personId: string | null, accountId: string): Promise<string> {
+export async function findVotingAccount(db: Queryable, { accountId, actor }: Caller): Promise<string> {
   const text = "select account_id from account_members where person_id = $1 and is_personal";
-  const [own] = personId === null ? [] : await db.query<{ account_id: string }>(text, [personId]);
+  const [own] = actor === undefined ? [] : await db.query<{ account_id: string }>(text, [actor.personId]);
   return own?.account_id ?? accountId;
 }
 

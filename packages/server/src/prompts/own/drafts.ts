@@ -27,7 +27,7 @@ import {
   type Draft,
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
-import { findMeant, findOwnVersion, requireOwnPrompt } from "./own-prompts-store.ts";
+import { findMeant, requireOwnPrompt, requireOwnVersion } from "./own-prompts-store.ts";
 import { beforeReading } from "./read-in-order.ts";
 
 export interface DraftOptions {
@@ -177,47 +177,45 @@ function publishedMeanwhile(): Problem {
 async function publishOne(
   { accountId, personId }: Author,
   source: PromptSource,
-  { db, catalogue, newId, note }: DraftOptions & { readonly note: string | null },
+  options: DraftOptions & { readonly note: string | null },
   before: (tx: Tx) => Promise<void>,
 ): Promise<PromptPublication> {
-  const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
-  const { publications, numbers } = await db.tx(async (tx) => {
+  const [published] = await options.db.tx(async (tx) => {
     await lockPublishing(tx);
     await before(tx);
-    const made = await publishIn(tx, [source], options);
-    return { publications: made, numbers: await numbersOf(tx, made) };
+    const made = await publishIn(tx, [source], { ...options, authorId: accountId, publishedBy: personId });
+    return describePublications(tx, [source], made);
   }, BULK);
-  const [published] = publications.map((publication) => describe(publication, source, numbers));
   if (published === undefined) throw new Error("Publishing one prompt returned nothing.");
   return published;
 }
 
-function numbersOf(tx: Tx, publications: readonly Publication[]) {
-  return listVersionNumbers(
-    tx,
-    publications.map(({ promptVersionId }) => promptVersionId),
-  );
-}
-
-function describe(
-  publication: Publication,
-  source: PromptSource,
-  numbers: ReadonlyMap<string, number>,
-): PromptPublication {
-  const { promptId, promptVersionId, slug, title, outcome } = publication;
-  const warnings = describePublication(source, publication);
-  const version = numbers.get(promptVersionId) ?? 1;
-  return { promptId, promptVersionId, version, slug, title, outcome, warnings };
+/** @param sources as written in the file, in the order of the publications. */
+async function describePublications(
+  tx: Tx,
+  sources: readonly PromptSource[],
+  publications: readonly Publication[],
+): Promise<PromptPublication[]> {
+  const ids = publications.map(({ promptVersionId }) => promptVersionId);
+  const numbers = await listVersionNumbers(tx, ids);
+  return publications.flatMap((publication, at) => {
+    const source = sources[at];
+    if (source === undefined) return [];
+    const { promptId, promptVersionId, slug, title, outcome } = publication;
+    const warnings = describePublication(source, publication);
+    return [{ promptId, promptVersionId, version: numbers.get(promptVersionId) ?? 1, slug, title, outcome, warnings }];
+  });
 }
 
 /** Publishes all prompts of a file or none, as `promptd prompt publish` does. */
 export async function publishPromptFile(
   { accountId, personId }: Author,
   { source: text, note }: { readonly source: string; readonly note: string | null },
-  { db, catalogue, newId, holdMaxCredits }: DraftOptions,
+  options: DraftOptions,
 ): Promise<PromptPublication[]> {
+  const { db, catalogue } = options;
   await beforeReading(accountId);
-  const parsed = orIssues(() => parsePromptFile(text, catalogue, { holdMaxCredits }));
+  const parsed = orIssues(() => parsePromptFile(text, catalogue, options));
   const read = await withOwnIds(db, parsed, accountId);
   const meant = await findMeant(db, accountId, read);
   const sources = read.map((source, at) => {
@@ -225,17 +223,12 @@ export async function publishPromptFile(
     if (read.some(({ promptId }) => promptId !== null && promptId === draft)) return source;
     return { ...source, promptId: source.promptId ?? draft };
   });
-  const { publications, numbers } = await db.tx(async (tx) => {
-    const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
-    const made = await publishIn(tx, sources, options);
+  return db.tx(async (tx) => {
+    const made = await publishIn(tx, sources, { ...options, authorId: accountId, publishedBy: personId, note });
     const [only, ...others] = made;
     if (only !== undefined && others.length === 0) await deleteSameDraft(tx, accountId, { ...only, text });
-    return { publications: made, numbers: await numbersOf(tx, made) };
+    return describePublications(tx, parsed, made);
   }, BULK);
-  return publications.flatMap((publication, at) => {
-    const source = parsed[at];
-    return source === undefined ? [] : [describe(publication, source, numbers)];
-  });
 }
 
 /** Deletes the draft if it has the same text, apart from the id: the file was also pushed or tested as a draft. */
@@ -260,13 +253,8 @@ export async function rollBack(
   options: DraftOptions,
 ): Promise<PromptPublication> {
   await requireOwnPrompt(options.db, author.accountId, promptId);
-  const version = orNotFound(
-    await findOwnVersion(options.db, promptId, promptVersionId),
-    "published version of this prompt",
-    promptVersionId,
-  );
-  const { catalogue, holdMaxCredits } = options;
-  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), catalogue, { holdMaxCredits }));
+  const version = await requireOwnVersion(options.db, promptId, promptVersionId);
+  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), options.catalogue, options));
   const source = findPromptOf(sources, null);
   if (source === null) throw new Error("The text of a version does not contain exactly one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
@@ -279,14 +267,9 @@ export async function rollBack(
 export function onlyPrompt(
   text: string,
   promptId: string,
-  {
-    catalogue,
-    holdMaxCredits,
-    model,
-  }: Pick<DraftOptions, "catalogue" | "holdMaxCredits"> & { readonly model?: string },
+  options: Pick<DraftOptions, "catalogue" | "holdMaxCredits"> & { readonly model?: string },
 ): PromptSource {
-  const limits = { holdMaxCredits, ...(model === undefined ? {} : { model }) };
-  const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, limits));
+  const [source, ...others] = orIssues(() => parsePromptFile(text, options.catalogue, options));
   const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
   if (source === undefined || others.length > 0) {
     throw refused(

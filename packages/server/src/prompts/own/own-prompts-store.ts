@@ -12,7 +12,7 @@ import type {
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
-import { notFound } from "../../platform/problem.ts";
+import { notFound, orNotFound } from "../../platform/problem.ts";
 import { MODERATION } from "../moderation-store.ts";
 import { MODALITY_NAME, type PromptOfModel } from "../prompts-store.ts";
 import type { NewVersion } from "../publishing/publish-store.ts";
@@ -143,6 +143,16 @@ export function findOwnVersion(
     from ${VERSION_FROM}
     where v.prompt_id = $1 and v.id = coalesce($2::uuid, p.latest_version_id) and v.published_at is not null`;
   return queryAnswer(db, text, [promptId, promptVersionId]);
+}
+
+/** @throws Problem NOT_FOUND_ERROR */
+export async function requireOwnVersion(
+  db: Queryable,
+  promptId: string,
+  promptVersionId: string,
+): Promise<OwnVersionContent> {
+  const version = await findOwnVersion(db, promptId, promptVersionId);
+  return orNotFound(version, "published version of this prompt", promptVersionId);
 }
 
 /** A prompt of the account that a file without an id refers to. */

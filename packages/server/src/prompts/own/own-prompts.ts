@@ -29,6 +29,7 @@ import {
   listOwnVersions,
   listVersionsOfModels,
   requireOwnPrompt,
+  requireOwnVersion,
   type OwnPromptRecord,
   type OwnVersionRecord,
 } from "./own-prompts-store.ts";
@@ -137,11 +138,7 @@ export async function readOwnVersion(
 ): Promise<OwnVersion> {
   const { promptId, promptVersionId } = ids;
   await requireOwnPrompt(options.db, ids.accountId, promptId);
-  const version = orNotFound(
-    await findOwnVersion(options.db, promptId, promptVersionId),
-    "published version of this prompt",
-    promptVersionId,
-  );
+  const version = await requireOwnVersion(options.db, promptId, promptVersionId);
   const [row] = await describeVersions(promptId, [version], options);
   if (row === undefined) throw notFound("published version of this prompt", promptVersionId);
   const { config, definition, estimatedCredits, creditsRequired } = version;
@@ -193,9 +190,9 @@ async function requireVersion(
   promptVersionId: string | null,
   { db }: OwnPromptsOptions,
 ): Promise<PromptContent> {
-  const version = await findOwnVersion(db, promptId, promptVersionId);
-  if (version !== null) return version;
-  if (promptVersionId !== null) throw notFound("published version of this prompt", promptVersionId);
+  if (promptVersionId !== null) return requireOwnVersion(db, promptId, promptVersionId);
+  const latest = await findOwnVersion(db, promptId, null);
+  if (latest !== null) return latest;
   const message = "This prompt has never been published, so there is nothing to compare with.";
   throw invalid([{ path: ["query", "from"], code: "required", message }]);
 }
