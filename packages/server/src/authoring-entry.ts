@@ -128,7 +128,7 @@ export class Authoring {
    * @throws Problem VALIDATION_ERROR when the file is not of this format.
    */
   import(file: PromptFile, format: ForeignFormat): CheckedImport[] {
-    return importChecked(file, format, { catalogue: this.#catalogue, limits: this.#limits });
+    return importChecked(file, format, this.#catalogue, this.#limits);
   }
 
   diff(before: PromptFile, after: PromptFile): PromptDiff {

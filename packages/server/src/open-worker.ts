@@ -61,7 +61,7 @@ const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 export function openDeliverer(services: AppServices, closers: Closers): Deliverer {
   const deliverer = createDeliverer({
     ...services,
-    readRun: (accountId, runId) => findFinishedRun(services.db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX),
+    readRun: (accountId, runId) => findFinishedRun(services.db, accountId, runId, EVENT_OUTPUT_BYTES_MAX),
     onDisabled: webhookMails(services.mailer),
   });
   closers.add(() => deliverer.stop());

@@ -215,7 +215,7 @@ async function follow(runId: string, context: RequestContext, options: RunsRoute
     follower.close();
   };
   context.onGone(close);
-  const body = Readable.from(runEvents(run, { wait, follower }), { objectMode: false });
+  const body = Readable.from(runEvents(run, wait, follower), { objectMode: false });
   body.once("close", close);
   return { status: 200, headers: EVENT_STREAM, body };
 }

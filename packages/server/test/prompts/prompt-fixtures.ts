@@ -84,7 +84,7 @@ export function liveVersion(file: string): LiveVersion {
     title,
     model,
     modality,
-    config: buildConfig(definition, { catalogue, model }),
+    config: buildConfig(definition, catalogue, model),
     definition,
   };
 }

@@ -32,16 +32,12 @@ export async function startJob(
   const started =
     jobs === null
       ? await (await importVideo()).startVideo(adapter, call, signal)
-      : await startOwn(adapter, { call, jobs }, signal);
+      : await startOwn(adapter, call, jobs, signal);
   const { endpoint } = adapter.connectionOf(call.entry);
   return { kind: "started", operation: nameWithKey(started, call.key, endpoint) };
 }
 
-function startOwn(
-  adapter: Adapter,
-  { call, jobs }: { readonly call: ModelCall; readonly jobs: JobInterface },
-  signal: AbortSignal,
-): Promise<JsonValue> {
+function startOwn(adapter: Adapter, call: ModelCall, jobs: JobInterface, signal: AbortSignal): Promise<JsonValue> {
   const { entry, mapping } = call;
   const { size, aspectRatio, duration, resolution, providerOptions } = mapping;
   const order = {
@@ -89,7 +85,7 @@ export async function pollJob(adapter: Adapter, job: JobPoll, signal: AbortSigna
     if (video.type === "binary") return { kind: "video", content: video.data, ...facts };
     if (video.type === "base64") return { kind: "video", content: Buffer.from(video.data, "base64"), ...facts };
     if (video.type !== "url") return UNUSABLE;
-    const content = await loadVideo(adapter, entry, { url: video.url, signal: loading });
+    const content = await loadVideo(adapter, entry, video.url, loading);
     return content === null ? UNUSABLE : { kind: "video", content, ...facts };
   });
 }
@@ -111,14 +107,15 @@ async function pollOwn(
   if (state.kind === "pending") return state;
   return ready(adapter, entry, async (loading) => {
     const file = await state.read(jobSource(adapter, entry, { isPoll: false, key, signal: loading }));
-    return loadFile(adapter, call, { file, signal: loading });
+    return loadFile(adapter, call, file, loading);
   });
 }
 
 async function loadFile(
   adapter: Adapter,
   call: JobPoll["call"],
-  { file, signal }: { readonly file: JobFile; readonly signal: AbortSignal },
+  file: JobFile,
+  signal: AbortSignal,
 ): Promise<ModelResult> {
   if (file.kind === "declined") return { kind: "refused", usage: null };
   if (file.kind === "empty") return EMPTY;
@@ -126,7 +123,7 @@ async function loadFile(
   const { entry, mapping } = call;
   const { url, mediaType } = file;
   if (entry.modality === "video") {
-    const content = await loadVideo(adapter, entry, { url, signal });
+    const content = await loadVideo(adapter, entry, url, signal);
     if (content === null) return UNUSABLE;
     return { kind: "video", content, mediaType: mediaType ?? "video/mp4", usage: videoUsage(mapping), requestId: null };
   }
@@ -143,7 +140,8 @@ async function loadFile(
 async function loadVideo(
   adapter: Adapter,
   entry: CatalogueEntry,
-  { url, signal }: { readonly url: string; readonly signal: AbortSignal },
+  url: string,
+  signal: AbortSignal,
 ): Promise<SpooledFile | null> {
   const address = URL.parse(url);
   if (address === null) return null;

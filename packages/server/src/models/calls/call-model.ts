@@ -125,7 +125,7 @@ async function attemptUntilSettled(
       if (isFinal(made, hasRetriedOnce)) return failedAs(made.failure);
       hasRetriedOnce ||= made.failure.retry === "once";
     }
-    const end = await waitForNextAttempt(context, { request, made }, signal);
+    const end = await waitForNextAttempt(context, request, made, signal);
     if (end !== null) return end;
   }
 }
@@ -158,7 +158,8 @@ function logFallback({ log }: CallContext, { request, entry }: Job, fallback: Ca
  */
 async function waitForNextAttempt(
   context: CallContext,
-  { request, made }: { readonly request: ModelRequest; readonly made: Extract<Attempt, { kind: "failed" | "busy" }> },
+  request: ModelRequest,
+  made: Extract<Attempt, { kind: "failed" | "busy" }>,
   signal: AbortSignal,
 ): Promise<ModelOutcome | null> {
   const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(made, context.random);

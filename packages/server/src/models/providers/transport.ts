@@ -77,7 +77,7 @@ export function createTransport(options: TransportOptions): Transport {
     fetchFile: async (url, limits, signal) => {
       signal.throwIfAborted();
       const taken = own.has(url.origin)
-        ? await takeOwn(await openAgent(), aliased(url, options.aliases), { limits, signal })
+        ? await takeOwn(await openAgent(), aliased(url, options.aliases), limits, signal)
         : url;
       if (!(taken instanceof URL)) return taken.content;
       return contentOf(await options.download.fetchInto(taken.href, limits, signal));
@@ -138,7 +138,8 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
 async function takeOwn<Result>(
   agent: Agent,
   target: Target,
-  { limits, signal }: { limits: BodyReader<Result>; signal: AbortSignal },
+  limits: BodyReader<Result>,
+  signal: AbortSignal,
 ): Promise<{ readonly content: Result } | URL> {
   return request(agent, target, { init: {}, signal }, async ({ status, headers, body }) => {
     if (status === 200) return { content: await takeBody(body, headers, limits) };

@@ -56,7 +56,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   const named = { ...options, self };
   const { listenUrl } = options;
   const connection = listenUrl === null ? null : listenOn(listenUrl, named, { receive, gap });
-  const notifier = createNotifier(named, { othersListen: () => connection?.othersListen() ?? true, receive });
+  const notifier = createNotifier(named, () => connection?.othersListen() ?? true, receive);
 
   function receive(channel: string, payload: string): void {
     if (payload === self) return;
@@ -83,10 +83,7 @@ export function createNotifications(options: NotificationsOptions): Notification
 
 type Receive = (channel: string, payload: string) => void;
 
-function createNotifier(
-  { db, log, self }: NamedOptions,
-  { othersListen, receive }: { readonly othersListen: () => boolean; readonly receive: Receive },
-) {
+function createNotifier({ db, log, self }: NamedOptions, othersListen: () => boolean, receive: Receive) {
   /** Null: only for other processes. */
   const waiting = new Map<Channel, Set<string> | null>();
   const failures = createFailureLog(

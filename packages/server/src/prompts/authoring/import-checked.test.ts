@@ -4,8 +4,7 @@ import type { ForeignFormat } from "../format/foreign-format.ts";
 import { importChecked } from "./import-checked.ts";
 import { validatePrompts } from "./validate-prompts.ts";
 
-const made = (format: ForeignFormat, text: string) =>
-  importChecked({ name: "my-file", text }, format, { catalogue, limits: {} });
+const made = (format: ForeignFormat, text: string) => importChecked({ name: "my-file", text }, format, catalogue, {});
 
 const bodyOf = (text: string) => text.slice(text.indexOf("\n---\n") + 5).trimEnd();
 

@@ -18,7 +18,8 @@ export interface CheckedImport extends ImportedFile {
 export function importChecked(
   file: PromptFile,
   format: ForeignFormat,
-  { catalogue, limits }: { readonly catalogue: Catalogue; readonly limits: PromptLimits },
+  catalogue: Catalogue,
+  limits: PromptLimits,
 ): CheckedImport[] {
   const check = (text: string): string => validatePrompts(text, catalogue, limits).message;
   return importPrompts(file, format, catalogue).map((made) => {

@@ -21,7 +21,7 @@ type PreviewStep = PromptPreview["steps"][number];
 /** Turns a source into what a run sees of a published version, with empty ids. */
 export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
   const { title, model, modality, definition } = source;
-  const config = buildConfig(definition, { catalogue, model });
+  const config = buildConfig(definition, catalogue, model);
   return { promptId: "", promptVersionId: "", authorId: "", title, model, modality, config, definition };
 }
 

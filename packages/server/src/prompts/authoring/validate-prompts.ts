@@ -31,7 +31,7 @@ function describePrompt(source: PromptSource, catalogue: Catalogue): CheckedProm
     slug,
     promptId,
     config: {
-      ...buildConfig(definition, { catalogue, model }),
+      ...buildConfig(definition, catalogue, model),
       estimatedCredits: price.typical,
       creditsRequired: price.most,
     },

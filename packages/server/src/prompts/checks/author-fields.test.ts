@@ -108,13 +108,13 @@ describe("an output schema", () => {
     const { definition, model } = parseOne(textPrompt("x", fields));
     const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
     expect(definition.steps[0]?.outputSchema).toEqual(schema);
-    expect(buildConfig(definition, { catalogue, model }).output).toEqual({ type: "text", schema });
+    expect(buildConfig(definition, catalogue, model).output).toEqual({ type: "text", schema });
   });
 
   test("web search appears in the config, with the maximum number of searches that all steps pay for", () => {
     const searches = (fields: string) => {
       const { definition, model } = parseOne(textPrompt("x", fields));
-      return buildConfig(definition, { catalogue, model }).webSearch;
+      return buildConfig(definition, catalogue, model).webSearch;
     };
     const most = catalogue.find("sandbox/text")?.webSearch?.searchesMax;
     expect([searches("webSearch: true"), searches("webSearch: false"), most]).toEqual([

@@ -126,7 +126,7 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
   );
   return [...roles].map(([role, model]) => {
     const prices = (catalogue.roles[role] ?? []).flatMap((candidate) => {
-      const other = withModel(definition, { role, entry: catalogue.find(candidate) });
+      const other = withModel(definition, role, catalogue.find(candidate));
       return other === null ? [] : [estimate(other)];
     });
     const price = estimate(definition);
@@ -136,10 +136,7 @@ export function describeRoles(definition: PromptDefinition, catalogue: Catalogue
 }
 
 /** Null: the model cannot fill this role in this prompt. */
-function withModel(
-  definition: PromptDefinition,
-  { role, entry }: { role: string; entry: CatalogueEntry | null },
-): PromptDefinition | null {
+function withModel(definition: PromptDefinition, role: string, entry: CatalogueEntry | null): PromptDefinition | null {
   const own = definition.steps.filter((step) => step.role?.name === role);
   if (entry === null || entry.status === "retired" || own.some((step) => !meetsNeeds(entry, needsOf(step))))
     return null;

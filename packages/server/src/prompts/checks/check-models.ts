@@ -10,7 +10,7 @@ import {
 import { presentMembers } from "../../platform/json.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
-import type { CheckedStep } from "./check-templates.ts";
+import { templatesOf, type CheckedStep } from "./check-templates.ts";
 import { checkTextFields, madeBy, webSearchFault } from "./check-text-fields.ts";
 import { ONLY_STEP, type RawPrompt, type RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
@@ -37,7 +37,7 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
     context.faults.add({ ...locationOf("model", last, context), code: "MODEL", message });
   }
   const entry = catalogue.find(prompt.model);
-  if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
+  if (entry !== null) checkOptions(prompt.options, entry, null, context);
   const definitions = steps.map((step) => resolveStep(step, context));
   checkOrder(steps, definitions, context);
   // One fault about an unknown model is enough, since nothing is known about what it accepts or makes.
@@ -105,21 +105,17 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
     const line = raw.template?.line ?? raw.line;
     context.faults.add({ line, field: step.template.field, code: "TEMPLATE_SYNTAX", message });
   }
-  if (entry !== null) checkStep(raw, definition, { entry, context });
+  if (entry !== null) checkStep(raw, definition, entry, context);
   return definition;
 }
 
-function checkStep(
-  raw: RawStep,
-  step: StepDefinition,
-  { entry, context }: { entry: CatalogueEntry; context: StepContext },
-): void {
-  checkOptions(raw.options, entry, { context, step: raw });
+function checkStep(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
+  checkOptions(raw.options, entry, raw, context);
   checkTextFields(step, entry, (name, message) =>
     context.faults.add({ ...locationOf(name, raw, context), code: "MODEL", message }),
   );
-  checkStepImages(raw, step, { entry, context });
-  checkFallback(raw, step, { entry, context });
+  checkStepImages(raw, step, entry, context);
+  checkFallback(raw, step, entry, context);
   const fault = (name: string, message: string) =>
     context.faults.add({ ...locationOf(name, raw, context), code: "LIMITS", message });
   if (entry.modality !== "image" && step.count > 1)
@@ -131,15 +127,11 @@ function checkStep(
     fault("maxOutputTokens", `maxOutputTokens works only with text models; ${entry.model} makes ${madeBy(entry)}`);
   else if (tokens > tokensMax)
     fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} returns at most ${tokensMax}`);
-  else warnOfShortage(step, tokens, { entry, context });
+  else warnOfShortage(step, tokens, entry, context);
 }
 
 /** A fallback gets the same call, so it must accept and make the same. */
-function checkFallback(
-  raw: RawStep,
-  step: StepDefinition,
-  { entry, context }: { entry: CatalogueEntry; context: StepContext },
-): void {
+function checkFallback(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
   for (const model of step.fallback ?? []) {
     const location = locationOf("fallback", raw, context);
     const fault = (message: string) => context.faults.add({ ...location, code: "MODEL", message });
@@ -164,11 +156,7 @@ function checkFallback(
 }
 
 /** If reasoning uses up the limit, the run fails but the call is still paid for. */
-function warnOfShortage(
-  step: StepDefinition,
-  tokens: number,
-  { entry, context }: { entry: CatalogueEntry; context: StepContext },
-): void {
+function warnOfShortage(step: StepDefinition, tokens: number, entry: CatalogueEntry, context: StepContext): void {
   const shortage = reasoningShortage(entry, step);
   if (shortage === null) return;
   const { left, usual } = shortage;
@@ -195,11 +183,7 @@ function acceptsImages(max: number): string {
   return max === 0 ? "does not accept images" : `accepts at most ${countOf(max, "image")}`;
 }
 
-function checkStepImages(
-  raw: RawStep,
-  step: StepDefinition,
-  { entry, context }: { entry: CatalogueEntry; context: StepContext },
-): void {
+function checkStepImages(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
   const slotsMax = context.prompt.images.length;
   const { masks, pictures } = countImages(step, context);
   const imagesMax = entry.inputs?.images?.max ?? 0;
@@ -221,7 +205,8 @@ function checkStepImages(
 function checkOptions(
   options: Readonly<Record<string, string>>,
   entry: CatalogueEntry,
-  { context, step }: { context: StepContext; step: RawStep | null },
+  step: RawStep | null,
+  context: StepContext,
 ): void {
   const keys = Object.keys(entry.runOptions);
   for (const [key, value] of Object.entries(options)) {
@@ -253,8 +238,7 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
       const exists = definitions.some((each) => each.id === id);
       const why =
         earlier !== undefined ? "does not make text" : exists ? "does not run before this step" : "does not exist";
-      const all = [step.template, step.instructions, ...step.messages.map((message) => message.template)];
-      const template = all.find(({ facts }) => facts.steps.has(id)) ?? step.template;
+      const template = templatesOf(step).find(({ facts }) => facts.steps.has(id)) ?? step.template;
       const location = template.locate.at(template.locate.sourceOffset(template.facts.steps.get(id)?.offset ?? 0));
       const message = `steps.${id} cannot be read: the step "${id}" ${why}`;
       context.faults.add({ ...location, field: template.field, code: "STEP_ORDER", message });

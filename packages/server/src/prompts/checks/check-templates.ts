@@ -47,7 +47,7 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
   const check = (source: TemplateText | null, field: string): CheckedTemplate => {
     // Once there is too much work, the rest is not checked.
     const written = source === null || workMax < 0 ? { text: "", line: prompt.line, indent: null } : source;
-    const checked = checkTemplate(written, field, { declared, workMax });
+    const checked = checkTemplate(written, field, declared, workMax);
     workMax -= checked.facts.work;
     conversions.push(...checked.conversions);
     for (const fault of checked.facts.faults) addScanFault(fault, checked, faults);
@@ -65,11 +65,7 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
     const reads = new Set(all.flatMap(({ facts }) => [...facts.steps.keys()]));
     return { raw, template, instructions, messages, reads: [...reads] };
   });
-  const templates = checkedSteps.flatMap((step) => [
-    step.template,
-    step.instructions,
-    ...step.messages.map((message) => message.template),
-  ]);
+  const templates = checkedSteps.flatMap(templatesOf);
   const inputs = prompt.inputs ?? inputsOf(templates, faults);
   if (prompt.inputs !== null) checkDeclarations(prompt, templates, faults);
   checkLists(templates, inputs, faults);
@@ -83,12 +79,12 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
   };
 }
 
-interface TemplateLimits {
-  readonly declared: ReadonlySet<string> | null;
-  readonly workMax: number;
+/** The templates of a step, its body first, as in a form. */
+export function templatesOf({ template, instructions, messages }: CheckedStep): CheckedTemplate[] {
+  return [template, instructions, ...messages.map((message) => message.template)];
 }
 
-function checkTemplate(source: TemplateText, field: string, { declared, workMax }: TemplateLimits) {
+function checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null, workMax: number) {
   const foreign = findForeignSyntax(source.text, declared);
   const faults = foreign.filter((each) => each.isFault);
   const { text, changes } = rewriteForeignPlaceholders(blank(source.text, faults), declared);

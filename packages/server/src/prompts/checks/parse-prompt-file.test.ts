@@ -331,7 +331,7 @@ describe("what callers see", () => {
       [STORY_COVER, ["five sentences", "book cover", '"draft"', "sandbox/text", "300"]],
     ] as const) {
       const { definition, model } = parseOne(file);
-      const config = JSON.stringify(buildConfig(definition, { catalogue, model }));
+      const config = JSON.stringify(buildConfig(definition, catalogue, model));
       for (const secret of secrets) expect(config).not.toContain(secret);
     }
   });

@@ -34,7 +34,7 @@ export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue
   }
   issues.push(...wrong);
   checkImageCount(version.config.imageCount, body.inputs.imageInputs?.length ?? 0, issues);
-  const options = fillOptions(version, body.runOptions ?? {}, { catalogue, issues });
+  const options = fillOptions(version, body.runOptions ?? {}, catalogue, issues);
   return { issues, textInputs, options, ignored: unknown.map((key) => `textInputs.${key}`) };
 }
 
@@ -101,7 +101,8 @@ function checkImageCount(expected: number, given: number, issues: Issue[]): void
 function fillOptions(
   version: LiveVersion,
   given: Readonly<Record<string, string>>,
-  { catalogue, issues }: { catalogue: Catalogue; issues: Issue[] },
+  catalogue: Catalogue,
+  issues: Issue[],
 ): Record<string, string> {
   const runOptions = publicRunOptions(version.config, version.definition.steps, catalogue);
   const accepted = new Map(Object.entries(runOptions).map(([key, option]) => [key, option.options]));

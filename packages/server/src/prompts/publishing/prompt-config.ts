@@ -9,10 +9,7 @@ import { currentRunOptions, currentWebSearch } from "../inputs/run-options.ts";
  * Builds what callers see of a prompt: enough for a form and a run. It copies named members only, so that template,
  * instructions, option texts, and steps cannot leak into it.
  */
-export function buildConfig(
-  definition: PromptDefinition,
-  { catalogue, model }: { readonly catalogue: Catalogue; readonly model: string },
-): StoredConfig {
+export function buildConfig(definition: PromptDefinition, catalogue: Catalogue, model: string): StoredConfig {
   const entry = requireEntry(catalogue, model);
   const imageInputs = definition.images.map(({ label, description }, position): ImageInputSlot => ({
     position,

@@ -206,7 +206,7 @@ function newVersion(
     model,
     modality,
     definition,
-    config: buildConfig(definition, { catalogue, model }),
+    config: buildConfig(definition, catalogue, model),
     samples,
     text,
     ...estimatePrices(content, catalogue),

@@ -11,7 +11,8 @@ import { reasonForOwner } from "../work/run-outcome.ts";
  */
 export async function findFinishedRun(
   db: Queryable,
-  { accountId, runId }: { readonly accountId: string; readonly runId: string },
+  accountId: string,
+  runId: string,
   outputBytesMax: number,
 ): Promise<FinishedRunData | null> {
   const text = `select id as "runId", status as "runStatus", prompt_version_id as "promptVersionId", run_name as "runName",

@@ -13,10 +13,7 @@ const KEEP_ALIVE_MS = 10_000;
 const RECONNECT_MS = 1_000;
 
 /** `wait` returns null when the server stops; the caller's client then reconnects to another process. */
-export async function* runEvents(
-  run: Run,
-  { wait, follower }: { readonly wait: Wait; readonly follower: Follower },
-): AsyncGenerator<string, void, void> {
+export async function* runEvents(run: Run, wait: Wait, follower: Follower): AsyncGenerator<string, void, void> {
   yield `retry: ${RECONNECT_MS}\n\n${statusEvent(run)}`;
   const over = new AbortController();
   if (isFinal(run.runStatus)) over.abort();

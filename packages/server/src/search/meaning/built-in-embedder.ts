@@ -100,8 +100,7 @@ export function foldDocumentBy(
 export function foldQuery({ tables, idf }: BuiltInEmbedder, terms: readonly QueryTerm[]): Float32Array | null {
   const fold = (table: WordVectors): Float32Array | null => {
     const sum = new Float32Array(table.dims);
-    for (const query of terms)
-      addQueryTerm(sum, query, { table, weight: query.weight * query.certainty * idf(query.term) });
+    for (const query of terms) addQueryTerm(sum, query, table, query.weight * query.certainty * idf(query.term));
     return scaleToUnit(sum);
   };
   return scaleToUnit(concatenate(tables, fold));
@@ -110,7 +109,8 @@ export function foldQuery({ tables, idf }: BuiltInEmbedder, terms: readonly Quer
 function addQueryTerm(
   sum: Float32Array,
   { term, isInCatalogue, expansions }: QueryTerm,
-  { table, weight }: { table: WordVectors; weight: number },
+  table: WordVectors,
+  weight: number,
 ): void {
   const isKnown = table.knows(term);
   if (isKnown || isInCatalogue) table.addTerm(sum, term, weight);

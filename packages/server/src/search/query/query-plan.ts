@@ -71,7 +71,7 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
   const readings = words.map(({ reading }) => reading);
   const joined = joinNeighbours(words);
   const lexical = [
-    ...words.flatMap((word, group) => directTerms(group, word, { counts, translation })),
+    ...words.flatMap((word, group) => directTerms(group, word, counts, translation)),
     ...joined.flatMap((pair) => joinedTerms(pair, readings, counts)),
     ...words.flatMap((word, group) => expandedTerms(group, word, counts)),
   ];
@@ -198,7 +198,8 @@ function joinedMeaning({ term, weight }: Joined, counts: CatalogueCounts): Query
 function directTerms(
   group: number,
   { token, reading, weight }: WeighedWord,
-  { counts, translation }: { counts: CatalogueCounts; translation: Translation | null },
+  counts: CatalogueCounts,
+  translation: Translation | null,
 ): WeightedTerm[] {
   const shares = new Map([[token.term, 1]]);
   for (const other of [...reading.others, ...(translation?.others.get(token.word) ?? [])]) {
