@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { FALLBACK_PATH, ownEndpoint, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
 import { takesBrotli } from "../http/response/compress.ts";
 import { Problem } from "../platform/problem.ts";
+import { codeOf } from "../platform/reason-of.ts";
 
 interface ConsoleOptions {
   /** The directory of the build: `index.html` and the files it loads. */
@@ -90,7 +91,7 @@ async function readStatic(path: string, whole: string, type: string, brotli: str
 
 /** A missing file means that the console is not built. */
 function orFalse(error: unknown): false {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+  if (codeOf(error) === "ENOENT") return false;
   throw error;
 }
 

@@ -20,6 +20,11 @@ export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns a member of a value that may not be an object. */
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (Reflect.get(value, name) as unknown) : undefined;
+}
+
 /** Returns the members that are neither null nor undefined. */
 export function presentMembers<Members extends object>(
   members: Members,

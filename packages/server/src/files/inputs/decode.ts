@@ -5,6 +5,7 @@
 import type { Metadata, Sharp } from "sharp";
 import { loadSharp } from "./load-sharp.ts";
 import { findImageFormat, type ImageFormat } from "./media-signature.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
 
 const PIXELS_MAX = 50_000_000;
 const SIDE_MAX = 8_192;
@@ -171,7 +172,7 @@ async function encode(image: Sharp) {
 }
 
 function refuse(error: unknown): never {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   if (message.includes("exceeds pixel limit")) throw new DecodeRefusal("too-many-pixels", error);
   if (message.startsWith("timeout")) throw new DecodeRefusal("too-slow", error);
   throw new DecodeRefusal("not-an-image", error);

@@ -1,3 +1,4 @@
+import { memberOf } from "../../platform/json.ts";
 import type { WriteAudit } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -48,7 +49,6 @@ function subjectOf(name: string, params: Exchange["params"], data: unknown): str
 }
 
 function textOf(data: unknown, name: string): string | null {
-  if (typeof data !== "object" || data === null) return null;
-  const member = Object.entries(data).find(([one]) => one === name);
-  return typeof member?.[1] === "string" ? member[1] : null;
+  const member = memberOf(data, name);
+  return typeof member === "string" ? member : null;
 }

@@ -1,6 +1,7 @@
 /** The path of every request: its steps in order. Each step may refuse the request by throwing a Problem. */
 import type { Credential } from "@promptd/contract";
 import { ACCOUNT_QUERY } from "@promptd/contract/manage";
+import { memberOf } from "../../platform/json.ts";
 import { Problem } from "../../platform/problem.ts";
 import { successText } from "../response/envelope.ts";
 import { compress } from "../response/compress.ts";
@@ -231,6 +232,6 @@ async function sendCompressed(exchange: Exchange, text: string, headers: Readonl
 
 /** For the log. */
 function runIdOf(data: unknown): string | null {
-  const isRun = typeof data === "object" && data !== null && "runId" in data && typeof data.runId === "string";
-  return isRun ? (data.runId as string) : null;
+  const runId = memberOf(data, "runId");
+  return typeof runId === "string" ? runId : null;
 }

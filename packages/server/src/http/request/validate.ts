@@ -1,6 +1,7 @@
 import { ISSUES_MAX, printable, quoteText, type Issue } from "@promptd/contract";
 import { toIssue, type EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
+import { memberOf } from "../../platform/json.ts";
 import { badRequest, invalid, Problem } from "../../platform/problem.ts";
 import type { CheckBody, Endpoint, EndpointInput } from "../endpoint.ts";
 import type { QueryParameter } from "./query.ts";
@@ -66,7 +67,7 @@ export function nameUnlistedIn(error: unknown, unlisted: readonly string[]): unk
 }
 
 function hasMissing(data: unknown): boolean {
-  const issues = typeof data === "object" && data !== null && "issues" in data ? (data.issues as readonly Issue[]) : [];
+  const issues = (memberOf(data, "issues") ?? []) as readonly Issue[];
   return issues.some(({ code }) => code === "required");
 }
 

@@ -8,7 +8,6 @@ import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { CallPermit } from "./call-admission.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
-import { ratesOf } from "../pricing/price-plan.ts";
 import { storeOperation, withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
 import type { CallFailure } from "../providers/failure.ts";
 import { callBytes, costMicro } from "../pricing/usage.ts";
@@ -142,7 +141,6 @@ function orderName({ request, entry, correction }: Job): string {
 function record(context: CallContext, job: Job, { key, result }: { key: CallKey; result: ModelResult }): void {
   const { request, entry } = job;
   const { usage } = result;
-  const rates = ratesOf({ ...entry, priceFactor: "1" }, resolveMapping(entry, request.options));
   const isFailed = result.kind === "failed";
   context.record.add({
     key,
@@ -151,7 +149,7 @@ function record(context: CallContext, job: Job, { key, result }: { key: CallKey;
     code: isFailed ? result.code : null,
     requestId: "requestId" in result ? result.requestId : null,
     usage,
-    costMicro: usage === null ? null : costMicro(rates, usage),
+    costMicro: usage === null ? null : costMicro(entry, resolveMapping(entry, request.options), usage),
   });
   if (isFailed) logFailure(context, job, result);
 }

@@ -6,7 +6,6 @@ import type { ModelAdapter, ModelCall, ModelQuestion, ModelResult } from "../ai-
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../../platform/json.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
-import { ratesOf } from "../pricing/price-plan.ts";
 import { costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
 import { providerOf } from "../providers/all-providers.ts";
@@ -114,8 +113,7 @@ export function createTestCall(adapter: ModelAdapter): (entry: CatalogueEntry) =
     const startMs = performance.now();
     const result = await withinTime(timeLimitMs, NEVER, (signal) => makeOnce(adapter, call, signal));
     const tookMs = Math.round(performance.now() - startMs);
-    const rates = ratesOf({ ...entry, priceFactor: "1" }, call.mapping);
-    const costCredits = result.usage === null ? 0 : costMicro(rates, result.usage) / 1_000_000;
+    const costCredits = result.usage === null ? 0 : costMicro(entry, call.mapping, result.usage) / 1_000_000;
     return { model: entry.model, tookMs, costCredits, ...describe(result) };
   };
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { isPlainObject, parseJson, type JsonObject } from "../../platform/json.ts";
 import { DeadlineError, runWithin } from "../../platform/resilience/deadline.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
 
 /** Each schema is compiled once: the object lives as long as its prompt version is cached. */
 const compiled = new WeakMap<JsonObject, z.ZodType>();
@@ -23,7 +24,7 @@ export function schemaFault(schema: JsonObject): string | null {
     compile(schema);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return reasonOf(error);
   }
 }
 

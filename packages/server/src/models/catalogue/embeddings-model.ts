@@ -2,6 +2,7 @@ import { listWords } from "@promptd/contract";
 import { ALL_PROVIDERS } from "../providers/all-providers.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
 
 /** A model that turns texts into vectors, for search; not a catalogue entry. `server` null: of a built-in provider. */
 export type EmbeddingsModel = Pick<CatalogueEntry, "provider" | "providerModel" | "server">;
@@ -35,6 +36,6 @@ export function faultOfEmbeddingsModel(catalogue: Catalogue, model: string, secr
     if (needed.length === 0 || needed.some((name) => secret(name) !== null)) return null;
     return `is ${model}, which needs ${listWords(needed, "or")}.`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return reasonOf(error);
   }
 }

@@ -1,10 +1,10 @@
 /** Usage reported by providers, made safe: a hostile or broken server may report negative, huge, or no numbers. */
 import { Buffer } from "node:buffer";
-import { nanoCredits, type PriceRates } from "../../credits/index.ts";
+import { nanoCredits } from "../../credits/index.ts";
 import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Usage } from "../providers/failure.ts";
-import { billedSearches, estimateTokens } from "./price-plan.ts";
+import { billedSearches, estimateTokens, ratesOf } from "./price-plan.ts";
 
 /** More than any real model's context; anything above is a broken count that would only overflow sums. */
 const TOKENS_MAX = 1_000_000_000;
@@ -98,7 +98,8 @@ const COST_MAX = BigInt(Number.MAX_SAFE_INTEGER);
  * What one call cost at the catalogue's prices, in micro-credits, rounded up, for the operator's record. A provider's
  * broken count times a high price is capped: a number too large for the column would make the whole batch fail.
  */
-export function costMicro(rates: PriceRates, usage: Usage): number {
+export function costMicro(entry: CatalogueEntry, mapping: Mapping, usage: Usage): number {
+  const rates = ratesOf({ ...entry, priceFactor: "1" }, mapping);
   const micro = (nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO;
   return Number(micro > COST_MAX ? COST_MAX : micro);
 }

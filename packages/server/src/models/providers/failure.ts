@@ -5,8 +5,7 @@
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
 import { ALL_PROVIDERS } from "./all-providers.ts";
-import { parseJson } from "../../platform/json.ts";
-import { memberOf } from "./jobs.ts";
+import { memberOf, parseJson } from "../../platform/json.ts";
 import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";
 import type { TransportStage } from "./transport.ts";

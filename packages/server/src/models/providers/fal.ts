@@ -3,7 +3,6 @@ import {
   askState,
   dataUri,
   JobFailure,
-  memberOf,
   ownAddress,
   parseObject,
   sendOrder,
@@ -16,7 +15,7 @@ import {
   type JobState,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
-import { presentMembers, type PlainObject } from "../../platform/json.ts";
+import { memberOf, presentMembers, type PlainObject } from "../../platform/json.ts";
 
 const QUEUE = "https://queue.fal.run";
 

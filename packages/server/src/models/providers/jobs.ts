@@ -140,10 +140,6 @@ export function parseOwn(value: unknown, { origins }: Pick<JobEndpoint, "origins
   return url !== null && origins.some((origin) => new URL(origin).origin === url.origin) ? url : null;
 }
 
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? (Reflect.get(value, name) as unknown) : undefined;
-}
-
 export function dataUri({ bytes, mediaType }: ModelImage): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}`;
 }

@@ -9,8 +9,8 @@ import type { Modality } from "@promptd/contract";
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
-import type { JsonObject } from "../../platform/json.ts";
-import { memberOf, parseOwn, type JobInterface } from "./jobs.ts";
+import { memberOf, type JsonObject } from "../../platform/json.ts";
+import { parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
 /** A part that a provider lacks is null rather than absent, so that nobody forgets one. */

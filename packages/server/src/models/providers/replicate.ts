@@ -2,7 +2,6 @@ import {
   askState,
   dataUri,
   JobFailure,
-  memberOf,
   ownAddress,
   sendOrder,
   splitMask,
@@ -15,7 +14,7 @@ import {
   type ModelImage,
 } from "./jobs.ts";
 import { cancelOf, type Provider } from "./provider.ts";
-import { presentMembers, type PlainObject } from "../../platform/json.ts";
+import { memberOf, presentMembers, type PlainObject } from "../../platform/json.ts";
 
 /** Follows the model's own schema, as its page shows it (read 2026-11). */
 const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly ModelImage[]) => PlainObject])[] = [

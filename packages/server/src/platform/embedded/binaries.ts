@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { ownIds } from "./os-account.ts";
+import { reasonOf } from "../reason-of.ts";
 
 export interface Binaries {
   readonly initdb: string;
@@ -36,7 +37,7 @@ export async function prepareBinaries(): Promise<Binaries> {
       const [initdb, postgres] = [join(home, "bin/initdb"), join(home, "bin/postgres")];
       return { initdb, postgres, passwdEntry: join(home, PASSWD_ENTRY), major };
     } catch (error) {
-      faults.push(error instanceof Error ? error.message : String(error));
+      faults.push(reasonOf(error));
     }
   }
   throw new Error(`Could not copy the PostgreSQL programs to any directory: ${faults.join("; ")}`);

@@ -11,6 +11,7 @@ import { DEFAULT_DB_UID } from "./os-account.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
 import { stopUnlessUsed } from "./stop-when-unused.ts";
+import { reasonOf } from "../reason-of.ts";
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
@@ -114,7 +115,7 @@ function superviseServer(launch: Launch, first: Found) {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        const reason = error instanceof Error ? error.message : String(error); // ends with the server's last log lines
+        const reason = reasonOf(error); // ends with the server's last log lines
         log.error({ reason, retryMs: backOffMs(failures) }, "the database server is down");
       }
     }

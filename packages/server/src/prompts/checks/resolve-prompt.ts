@@ -13,6 +13,7 @@ import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "../template/render-step.ts";
 import { placeholderValues } from "../inputs/placeholder-values.ts";
 import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
 
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
@@ -182,7 +183,7 @@ function tryRendering(
       const message = `a run with ${name} could cost ${credits} credits; the limit is ${holdMaxCredits}. Lower maxOutputTokens or count.`;
       faults.add({ ...location(null), code: "RENDER", message });
     } catch (error) {
-      const message = `cannot be rendered with ${name}: ${error instanceof Error ? error.message : String(error)}`;
+      const message = `cannot be rendered with ${name}: ${reasonOf(error)}`;
       faults.add({ ...location(rendering), code: "RENDER", message });
       if (!(error instanceof Problem) && !isLiquidError(error)) throw error;
     }

@@ -12,6 +12,7 @@ import {
   type YAMLParseError,
 } from "yaml";
 import { describeJsonFault } from "../../http/body/json-fault.ts";
+import { memberOf } from "../../platform/json.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { linesOf } from "../template/lines-of.ts";
 import type { SourceEntry, SourceNode } from "./source-tree.ts";
@@ -165,8 +166,8 @@ function convertPair(pair: { key: unknown; value: unknown }, context: YamlContex
 
 /** Null for an absent value. */
 function rangeStart(node: unknown): number | null {
-  const hasRange = node !== null && typeof node === "object" && "range" in node && Array.isArray(node.range);
-  return hasRange ? Number((node as { range: unknown[] }).range[0]) : null;
+  const range = memberOf(node, "range");
+  return Array.isArray(range) ? Number(range[0]) : null;
 }
 
 /** @param source the value as written in the file. */

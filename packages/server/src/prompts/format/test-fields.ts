@@ -4,6 +4,7 @@ import type { Expectations, PromptTest } from "../prompt-definition.ts";
 import { readSchema } from "./call-fields.ts";
 import { FieldReader } from "./field-reader.ts";
 import { lineFinder, type LineOf } from "./source-tree.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
 
 export const TESTS_MAX = 100;
 const TEXT_RULE = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
@@ -57,10 +58,7 @@ function readPattern(reader: FieldReader): string | null {
   try {
     return new RegExp(pattern, "u").source === "" ? null : pattern;
   } catch (error) {
-    reader.fault(
-      "matches",
-      `is not a valid regular expression: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    reader.fault("matches", `is not a valid regular expression: ${reasonOf(error)}`);
     return null;
   }
 }

@@ -1,6 +1,6 @@
 import type { Issue } from "@promptd/contract";
 import { checkImageInputs } from "../../files/index.ts";
-import { isPlainObject } from "../../platform/json.ts";
+import { memberOf } from "../../platform/json.ts";
 
 /**
  * Issues about images have the path `body, inputs, imageInputs`, followed by an index unless they concern all images.
@@ -16,8 +16,4 @@ export function checkImages(body: unknown, issues: readonly Issue[]): readonly I
   const refused = new Set(issues.filter(({ path }) => path[2] === "imageInputs").map(indexOf));
   if (!Array.isArray(images) || images.length === 0 || refused.has("all")) return [];
   return checkImageInputs(images).filter((issue) => !refused.has(indexOf(issue)));
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isPlainObject(value) ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 }
