@@ -170,7 +170,7 @@ test("rows that cannot be run are named by line before anything is charged", asy
   expect(slip.error).toContain('The prompt has no input "tpoic". Did you mean "topic"?');
   await writeFile(join(home, "gaps.csv"), 'do,topic\ntokens=1,"two\nlines"\n,rain\n');
   const gap = await promptd(["run", "directed", "--batch", "gaps.csv"]);
-  expect(gap.error).toContain('1 of 2 items cannot be run.\ngaps.csv:4: Text input "do" is required.\n');
+  expect(gap.error).toContain('1 of 2 rows cannot be run.\ngaps.csv:4: Text input "do" is required.\n');
   expect(gap.error).toContain("Nothing was run, and nothing was charged.");
   const twoTwice = ["key,do", "a1,x", '"a2","two', 'lines"', "a1,x", "a3,x", "a2,x", "a1,x"].join("\n");
   await writeFile(join(home, "twice.csv"), twoTwice);
@@ -192,7 +192,7 @@ Give each row a unique key. Nothing was sent, and nothing was charged.
   const many = await promptd(["run", "directed", "--batch", "many.csv", "-o", "size=1"]);
   expect(many.error).toContain('The prompt has no option "size".');
   const cut = await promptd(["run", "directed", "--batch", "many.csv"]);
-  expect(cut.error).toContain("30 of 30 items cannot be run.\nmany.csv:2: ");
+  expect(cut.error).toContain("30 of 30 rows cannot be run.\nmany.csv:2: ");
   await writeFile(join(home, "latin1.csv"), Buffer.from("do,topic\ntokens=1,caf\u00e9\n", "latin1"));
   const latin1 = await promptd(["run", "directed", "--batch", "latin1.csv"]);
   expect(latin1.error).toContain("latin1.csv is not UTF-8 text.\nSave it as UTF-8");

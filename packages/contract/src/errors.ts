@@ -64,6 +64,13 @@ export interface Issue {
   readonly message: string;
 }
 
+/** The `data` of a VALIDATION_ERROR. */
+export interface ValidationData {
+  readonly issues: readonly Issue[];
+  /** How many items of a batch cannot be run, including those beyond the listed issues; absent for other requests. */
+  readonly invalidItems?: number | undefined;
+}
+
 /** Maximum number of issues in one response. */
 export const ISSUES_MAX = 20;
 

@@ -1,6 +1,6 @@
 /** `promptd run SLUG --batch FILE`: one run for each row of a file, created once even if the command runs again. */
 import { PromptdError, type Client } from "@promptd/client";
-import { type Batch, type CreateBatchBody, type PromptVersion } from "@promptd/contract";
+import { type Batch, type CreateBatchBody, type PromptVersion, type ValidationData } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
@@ -131,8 +131,10 @@ function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">
     return { line: row?.line, message: row === undefined ? message : `${file}:${row.line}: ${message}` };
   });
   if (faults.every(({ line }) => line === undefined)) return error;
-  // A response names at most twenty faults. Its message counts all items that have one.
-  const [counted = error.message] = error.message.split(" The first: ");
+  // A response lists at most twenty faults, but counts all items that have one.
+  const { invalidItems = faults.length } = error.data as ValidationData;
+  const [invalid, all] = [invalidItems, rows.length].map((count) => count.toLocaleString("en-US"));
+  const counted = `${invalid} of ${all} rows cannot be run.`;
   return new CommandFailure([counted, ...faults.map(({ message }) => message)].join("\n"), {
     hint: "Nothing was run, and nothing was charged.",
     cause: error,

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { ROLES, SCOPES, type Unauthorized } from "../credentials.ts";
-import { type ErrorEnvelope, type Issue, ISSUE_CODES, type IssueCode, ISSUES_MAX } from "../errors.ts";
+import {
+  type ErrorEnvelope,
+  type Issue,
+  ISSUE_CODES,
+  type IssueCode,
+  ISSUES_MAX,
+  type ValidationData,
+} from "../errors.ts";
 import { idSchema } from "./answer-fields.ts";
 
 export const issueSchema = z.strictObject({
@@ -13,6 +20,10 @@ export function errorOf<Code extends string, Data extends z.ZodType>(code: Code,
   return z.strictObject({ status: z.literal(code), message: z.string().min(1).max(1_000), data });
 }
 
+const validationSchema = z.strictObject({
+  issues: z.array(issueSchema).min(1).max(ISSUES_MAX),
+  invalidItems: z.int().optional(),
+}) satisfies z.ZodType<ValidationData>;
 const tooLargeSchema = z.strictObject({ reason: z.literal("BODY_TOO_LARGE"), maxBytes: z.int() });
 const paymentSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("PLAN_REQUIRED") }),
@@ -49,10 +60,7 @@ export const ERROR_SCHEMAS = {
   PAYMENT_REQUIRED_ERROR: errorOf("PAYMENT_REQUIRED_ERROR", paymentSchema),
   NOT_FOUND_ERROR: errorOf("NOT_FOUND_ERROR", z.null()),
   GONE_ERROR: errorOf("GONE_ERROR", goneSchema),
-  VALIDATION_ERROR: errorOf(
-    "VALIDATION_ERROR",
-    z.strictObject({ issues: z.array(issueSchema).min(1).max(ISSUES_MAX) }),
-  ),
+  VALIDATION_ERROR: errorOf("VALIDATION_ERROR", validationSchema),
   TOO_MANY_REQUESTS_ERROR: errorOf("TOO_MANY_REQUESTS_ERROR", tooManySchema.nullable()),
   SERVER_ERROR: errorOf("SERVER_ERROR", z.null()),
   GATEWAY_TIMEOUT_ERROR: errorOf("GATEWAY_TIMEOUT_ERROR", z.strictObject({ runId: idSchema })),

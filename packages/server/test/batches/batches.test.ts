@@ -134,6 +134,7 @@ describe("items that cannot be run", () => {
     expect(errorOf(fitted).message).toBe(
       '1 of 2 items cannot be run. The first: items[1]: Text input "topic" is required. The prompt has no input "tpoic". Did you mean "topic"?',
     );
+    expect(errorOf(fitted).data).toHaveProperty("invalidItems", 1);
     expect(fitted.headers.get("x-ignored")).toBe("items.textInputs.tpoic");
     expect(await client.batches.list()).toEqual({ rows: [], hasMore: false });
   });

@@ -2,7 +2,14 @@
  * Checks the items of a batch before it is created, and reports all faults at once, each with the index of its item.
  * Checking ten thousand items takes a while, so other work of the process runs in between.
  */
-import { ISSUES_MAX, quoteText, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
+import {
+  ISSUES_MAX,
+  quoteText,
+  type BatchItem,
+  type CreateBatchBody,
+  type Issue,
+  type ValidationData,
+} from "@promptd/contract";
 import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
 import { createHash } from "node:crypto";
 import { Problem } from "../../platform/problem.ts";
@@ -128,14 +135,14 @@ class ItemFaults {
   throwIfAny(): void {
     const [first] = this.#issues;
     if (first === undefined) return;
-    const [atFault, total] = [this.#items.size, this.#total].map((count) => count.toLocaleString("en-US"));
+    const invalidItems = this.#items.size;
+    const [invalid, total] = [invalidItems, this.#total].map((count) => count.toLocaleString("en-US"));
     const message =
-      this.#items.size === 0
+      invalidItems === 0
         ? first.message
-        : `${atFault} of ${total} items cannot be run. The first: ${prefixOf(first)}${first.message}`;
-    throw new Problem("VALIDATION_ERROR", message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(), {
-      data: { issues: this.#issues },
-    });
+        : `${invalid} of ${total} items cannot be run. The first: ${prefixOf(first)}${first.message}`;
+    const data: ValidationData = { issues: this.#issues, ...(invalidItems === 0 ? {} : { invalidItems }) };
+    throw new Problem("VALIDATION_ERROR", message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(), { data });
   }
 }
 
