@@ -26,7 +26,7 @@ import {
 } from "./own/own-prompts.ts";
 import { findMeant, requireOwnPrompt } from "./own/own-prompts-store.ts";
 import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-file.ts";
-import { withOwnIds } from "./publishing/new-prompt-or-version.ts";
+import { describeUnknownId, withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
 /** Prompts of the chosen account. A prompt that does not exist and one of another account get the same 404. */
@@ -123,8 +123,8 @@ function fileRoutes(options: OwnPromptsOptions) {
       const meant = await findMeant(options.db, caller.accountId, read);
       const prompts = read.map((prompt, at) => {
         const promptId = prompt.promptId ?? meant[at]?.promptId ?? null;
-        const unknownId = check.prompts[at]?.promptId === prompt.promptId ? [] : [UNKNOWN_ID];
-        return { ...prompt, promptId, warnings: [...prompt.warnings, ...unknownId] };
+        const unknownId = describeUnknownId(check.prompts[at]?.promptId ?? null, promptId);
+        return { ...prompt, promptId, warnings: [...prompt.warnings, ...(unknownId === null ? [] : [unknownId])] };
       });
       return { data: { ...check, prompts } };
     },
@@ -142,9 +142,6 @@ function fileRoutes(options: OwnPromptsOptions) {
     }),
   } satisfies Partial<ManageHandlers>;
 }
-
-const UNKNOWN_ID =
-  'This author has no prompt with the id in the file, so that id is ignored. Put the id of your prompt in the file, or remove the "id:" line.';
 
 function promptOf(sources: readonly PromptSource[], title: string | null): PromptSource {
   const source = findPromptOf(sources, title);

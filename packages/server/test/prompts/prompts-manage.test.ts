@@ -116,14 +116,13 @@ describe("a draft", () => {
     const check = async (id: string) => {
       const source = textPrompt().replace(/^---\n/, `---\nid: ${id}\n`);
       const { prompts } = await ada.client.send("checkPromptFile", { body: { source } });
-      return prompts.map(({ promptId, warnings }) => [
-        promptId,
-        warnings.some((one) => one.includes("no prompt with the id")),
-      ]);
+      return prompts.map(({ promptId, warnings }) => [promptId, ...warnings.filter((one) => one.includes(" the id "))]);
     };
-    expect(await check(mine.promptId)).toEqual([[mine.promptId, false]]);
-    expect(await check(theirs.promptId)).toEqual([[null, true]]);
-    expect(await check(ABSENT)).toEqual([[null, true]]);
+    const unknown = (id: string) =>
+      `This author has no prompt with the id ${id}, so that id is ignored. Put the id of your prompt in the file, or remove the "id:" line.`;
+    expect(await check(mine.promptId)).toEqual([[mine.promptId]]);
+    expect(await check(theirs.promptId)).toEqual([[null, unknown(theirs.promptId)]]);
+    expect(await check(ABSENT)).toEqual([[null, unknown(ABSENT)]]);
   });
 
   test("adds no row to the audit log when it is checked or shown, since that is not a write", async () => {

@@ -9,7 +9,7 @@ import { describeSource } from "./validate-prompts.ts";
  */
 export function describePublication(source: PromptSource, publication: Publication): string[] {
   const { slug, promptId, outcome, replacedTitle, isPublishedAgain } = publication;
-  const unknownId = describeUnknownId(source, publication);
+  const unknownId = describeUnknownId(source.promptId, promptId);
   return [
     ...(outcome === "unchanged" ? [] : describeSource(source)),
     // If two titles produce the same slug, the second file becomes a version of the first file's prompt.

@@ -1,5 +1,4 @@
 /** Decides whether a source is a new prompt or a version of an existing one, and chooses slugs for new prompts. */
-import type { PromptPublication } from "@promptd/contract/manage";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { isUuid } from "../../platform/ids.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
@@ -51,13 +50,14 @@ export async function withOwnIds<Source extends Pick<PromptSource, "promptId">>(
   );
 }
 
-/** Tells the author that a prompt was published without the id in its file; otherwise null. */
-export function describeUnknownId(
-  { promptId: named }: PromptSource,
-  { promptId, slug }: Pick<PromptPublication, "promptId" | "slug">,
-): string | null {
+/**
+ * Warns the author that the id in a file is ignored; otherwise null.
+ * @param promptId the prompt that the file is a version of; null: a new one.
+ */
+export function describeUnknownId(named: string | null, promptId: string | null): string | null {
   if (named === null || named === promptId) return null;
-  return `This author has no prompt with the id ${named}, so that id was ignored: the file is the prompt ${slug} with the id ${promptId}. Put that id in the file, or remove the "id:" line.`;
+  const fix = promptId === null ? "Put the id of your prompt" : `The file is the prompt ${promptId}. Put that id`;
+  return `This author has no prompt with the id ${named}, so that id is ignored. ${fix} in the file, or remove the "id:" line.`;
 }
 
 /** Decides for every source whether it is a new prompt or a version of one. */
