@@ -188,7 +188,7 @@ export function dayField(name: string): z.ZodType<string> {
     const { value } = payload;
     const text = typeof value === "string" ? value : "";
     if (/^\d{4}-\d\d-\d\d$/.test(text) && utcOf(text)?.startsWith(text) === true) return;
-    const message = `${name} must be a day such as 2026-11-01, got ${quoteText(text)}.`;
+    const message = `${name} must be a date such as 2026-11-01, got ${quoteText(text)}.`;
     report(payload, { code: "invalid_value", message });
   });
 }
