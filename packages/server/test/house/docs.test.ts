@@ -74,10 +74,17 @@ test("every link to a part of a page leads to one of its headings, here and in t
   expect(broken).toEqual([]);
 });
 
-test("the console lists every page of docs/, and no missing page", () => {
-  const listed = read("packages/console/src/screens/docs/guides.ts").matchAll(/\bname: "([a-z-]+)"/g);
-  const pages = globSync("*.md", { cwd: join(ROOT, "docs") }).map((page) => page.replace(".md", ""));
-  expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(pages));
+test("the console lists every page of docs/ under its heading, and no missing page", () => {
+  const guides = read("packages/console/src/screens/docs/guides.ts");
+  const listed = [...guides.matchAll(/\bname: "([a-z-]+)",\s+title: "([^"]+)"/g)].map(([, name, title]) => [
+    name,
+    title,
+  ]);
+  const pages = globSync("*.md", { cwd: join(ROOT, "docs") }).map((page) => [
+    page.replace(".md", ""),
+    /^# (.+)$/m.exec(read(`docs/${page}`))?.[1],
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(pages));
 });
 
 test("no published text mentions paths of a machine", () => {

@@ -39,7 +39,11 @@ export const GUIDES: readonly GuideGroup[] = [
     guides: [
       { name: "first-prompt", title: "Your first prompt", about: "write, try, and publish one, in ten minutes" },
       { name: "prompt-files", title: "Prompt files", about: "inputs, templates, steps, options, samples, and tests" },
-      { name: "publishing", title: "Publishing", about: "drafts, test runs, and versions from a script or CI" },
+      {
+        name: "publishing",
+        title: "Publishing over HTTP",
+        about: "drafts, test runs, and versions from a script or CI",
+      },
       { name: "models", title: "Models", about: "available models, their prices, and adding your own" },
       { name: "search", title: "Search", about: "how the marketplace finds prompts" },
     ],
