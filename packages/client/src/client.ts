@@ -10,7 +10,8 @@ import type { BatchRun, FinishedBatch, RunBatchArguments, RunBatchOptions } from
 import type { RunsClient } from "./lazy/runs.ts";
 import { randomKey } from "./random-key.ts";
 import type { InputsOf, PromptName } from "./run/known-prompts.ts";
-import { runPrompt, type RunPromptOptions, type RunTask } from "./run/run-prompt.ts";
+import type { RunPromptOptions } from "./run/run-options.ts";
+import { runPrompt, type RunTask } from "./run/run-prompt.ts";
 import type { RawAnswer, RawRequest } from "./transport.ts";
 
 export interface ClientOptions extends ConnectOptions {

@@ -7,6 +7,7 @@ export { PromptdConnectionError, PromptdError, PromptdProtocolError, PromptdRunE
 export { imageFromBytes, imageFromUrl, toImageInput, type ImageSource } from "./images.ts";
 export type { InputValue, InputsOf, KnownPrompt, KnownPrompts, OptionsOf, PromptName } from "./run/known-prompts.ts";
 export type { BatchRun, FinishedBatch, RunBatchOptions } from "./lazy/run-batch.ts";
-export type { FinishedRun, RunPromptOptions, RunTask } from "./run/run-prompt.ts";
+export type { RunPromptOptions } from "./run/run-options.ts";
+export type { FinishedRun, RunTask } from "./run/run-prompt.ts";
 export type { CallOptions, CreateAndWaitOptions, CreateRunOptions, GetRunOptions, RunsClient } from "./lazy/runs.ts";
 export type { RawAnswer, RawRequest } from "./transport.ts";

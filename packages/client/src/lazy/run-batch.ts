@@ -3,9 +3,10 @@ import type { ClientContext } from "../client-context.ts";
 import { toTexts, type OptionsOf } from "../run/known-prompts.ts";
 import { createOfPrompt } from "../run/resolve-prompt.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
-import { readInputs, type InputsOfRun } from "../run/run-prompt.ts";
+import type { InputsOfRun } from "../run/run-options.ts";
+import { readInputs } from "../run/run-prompt.ts";
 import { createBatchesClient } from "./batches.ts";
-import { refuseUnknown } from "./refuse-unknown.ts";
+import { refuseUnknown, type Members } from "./refuse-unknown.ts";
 
 /** One item of a batch. */
 export interface BatchRun<Name = string> extends InputsOfRun<Name> {
@@ -31,14 +32,14 @@ export interface RunBatchOptions<Name = string> {
   readonly retryForMs?: number | undefined;
 }
 
-const OPTIONS: readonly (keyof RunBatchOptions)[] = [
-  "options",
-  "name",
-  "signal",
-  "onProgress",
-  "idempotencyKey",
-  "retryForMs",
-];
+const OPTIONS: Members<RunBatchOptions> = {
+  options: true,
+  name: true,
+  signal: true,
+  onProgress: true,
+  idempotencyKey: true,
+  retryForMs: true,
+};
 
 /** A batch whose items have all ended. */
 export interface FinishedBatch extends Batch {
@@ -72,7 +73,7 @@ export async function runBatch(
   return { ...finished, results: () => batches.results(batchId, { signal }) };
 }
 
-const ITEM: readonly (keyof BatchRun)[] = ["inputs", "images", "key"];
+const ITEM: Members<BatchRun> = { inputs: true, images: true, key: true };
 
 async function toItem(item: BatchRun): Promise<BatchItem> {
   refuseUnknown("An item of runBatch()", item, ITEM);

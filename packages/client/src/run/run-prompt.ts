@@ -3,34 +3,11 @@ import type { ClientContext } from "../client-context.ts";
 import { PromptdError, PromptdRunError } from "../errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import type { ImageSource } from "../images.ts";
-import { toTexts, type InputsOf, type OptionsOf } from "./known-prompts.ts";
+import { toTexts, type InputsOf } from "./known-prompts.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
 import { createOfPrompt } from "./resolve-prompt.ts";
+import type { RunPromptOptions } from "./run-options.ts";
 import { isFinal, WAIT_SECONDS, waitForRun } from "./wait-for-run.ts";
-
-/** The arguments of one run. */
-export interface InputsOfRun<Name = string> {
-  readonly inputs?: InputsOf<Name>;
-  /** In the order of the prompt's slots. */
-  readonly images?: readonly ImageSource[] | undefined;
-}
-
-export interface RunPromptOptions<Name = string> extends InputsOfRun<Name> {
-  /** Run options of the model, such as `quality`. */
-  readonly options?: OptionsOf<Name>;
-  /** Stops the waiting, not the run. */
-  readonly signal?: AbortSignal | undefined;
-  /** Called for each state, piece of text, and output as it arrives. */
-  readonly onProgress?: ((event: RunEvent) => void) | undefined;
-  /**
-   * Identifies this run for 24 hours, for programs that may restart. Default: a random key. With a key of your own,
-   * name a version by its id: after a restart, a slug, label, or prompt id may refer to another version, and a key can
-   * identify only one request.
-   */
-  readonly idempotencyKey?: string | undefined;
-  /** How long to retry while the server is unreachable or asks to retry later. Default: 120,000. */
-  readonly retryForMs?: number | undefined;
-}
 
 /** A run that has succeeded. */
 export interface FinishedRun extends Run {
