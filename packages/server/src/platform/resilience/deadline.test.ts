@@ -93,6 +93,16 @@ describe("synchronous work", () => {
     expect(runWithin(60_000, () => "done")).toBe("done");
   });
 
+  test("starts over if it had no processor time, because the machine stood still", () => {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    let calls = 0;
+    const work = () => {
+      calls += 1;
+      return calls < 3 ? Atomics.wait(cell, 0, 0) : "done";
+    };
+    expect(runWithin(20, work)).toBe("done");
+  });
+
   test("throws its own errors", () => {
     const broken = () => {
       throw new TypeError("broken");

@@ -73,20 +73,32 @@ const CALL = new Script("work()");
 let calls: { work?: () => unknown } | null = null;
 
 /**
- * Runs synchronous work under a time limit, during which no timer could fire. Node itself interrupts the work, so it
- * must have nothing to clean up. Costs 0.2 ms per call (2026-11-28).
+ * Runs synchronous work under a limit of processor time, during which no timer could fire. Node itself interrupts the
+ * work, but measures the time that passes, so work that the machine did not let run starts over and gets more of it.
+ * So the work must have nothing to clean up, and must compute, not wait. Costs 0.2 ms per call (2026-11-28).
  * @throws DeadlineError
  */
 export function runWithin<Result>(ms: number, work: () => Result): Result {
   calls ??= createContext({});
   calls.work = work;
-  try {
-    return CALL.runInContext(calls, { timeout: ms }) as Result;
-  } catch (error) {
-    // The Error belongs to the other context, so instanceof does not recognize it.
-    if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-    throw new DeadlineError(`The time limit of ${ms} ms passed.`, { cause: error });
+  const start = readProcessorMs();
+  for (let timeout = ms; ; timeout *= 2) {
+    try {
+      return CALL.runInContext(calls, { timeout }) as Result;
+    } catch (error) {
+      // The Error belongs to the other context, so instanceof does not recognize it.
+      if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+      if (readProcessorMs() - start < ms / 2) continue;
+      throw new DeadlineError(`The time limit of ${ms} ms passed.`, { cause: error });
+    }
   }
+}
+
+/** Of this thread; before Node 23.9, of the process. */
+function readProcessorMs(): number {
+  const clock: Partial<Pick<NodeJS.Process, "threadCpuUsage">> = process;
+  const { user, system } = clock.threadCpuUsage?.() ?? process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 interface PollOptions {
