@@ -1,5 +1,6 @@
 /** A batch that cannot be processed: its account pauses, others are not affected, and it continues by itself. */
 import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -8,10 +9,18 @@ import { eventually } from "../support/eventually.ts";
 /** How long an account rests after an error, as in start-batches.ts. */
 const REST_MS = 5_000;
 
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly batchId?: string;
+}
+
+const logged: LogLine[] = [];
+const log = pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) });
 let server: TestServer;
 let directed = "";
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ log });
   ({ promptVersionId: directed } = await server.publish(directedPrompt()));
   // An unexpected error: creating a run fails for some accounts. A sequence also counts what is rolled back.
   await server.app.db.query(`
@@ -57,10 +66,16 @@ test("an error is retried after a rest while another account's batch continues, 
   expect(await broken.client.batches.get(batchId)).toMatchObject({ batchStatus: "running", pause: null });
   expect(await countsOf(broken, batchId)).toMatchObject({ notStarted: 5 });
 
+  await eventually(async () => expect(await triesSoFar()).toBeGreaterThan(1));
   await mendAccounts();
   const finished = await broken.client.batches.wait(batchId, { pollMs: 50 });
   expect(finished.counts).toMatchObject({ total: 5, succeeded: 5 });
   expect(performance.now() - startedMs).toBeGreaterThan(REST_MS);
+  // However often it failed, the log has one line for the start of it and one for the end.
+  expect(logged.filter((line) => line.batchId === batchId).map(({ level, msg }) => `${level} ${msg}`)).toEqual([
+    "40 a batch cannot be processed; retrying",
+    "30 the batch can be processed again",
+  ]);
   const [counted] = await query<object>(
     `select (select count(*)::int from runs where account_id = $1) as runs,
        (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held`,

@@ -7,7 +7,7 @@ import type { BatchPause, ErrorCode } from "@promptd/contract";
 import { findAccount, planRequired } from "../../accounts/index.ts";
 import { codeOf } from "../../platform/reason-of.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
-import type { Log } from "../../platform/log.ts";
+import { createFailureLog, type FailureLog, type Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
@@ -51,8 +51,8 @@ const CREATES_AT_ONCE = 4;
 const INPUTS_BYTES_MAX = 8 * 2 ** 20;
 /** How long to leave an account alone after one of its batches hit an error, such as an unavailable file store. */
 const REST_MS = 5_000;
-/** Enough to remember the next account to serve for every account that has batches now. */
-const ACCOUNTS_MAX = 10_000;
+/** Enough for every account that has batches now, and for every batch that fails. */
+const REMEMBERED_MAX = 10_000;
 /**
  * The most runs of an account's batches that may be waiting for a worker. Enough that the next run is ready even if
  * each takes only a second, but few, because a single run of the same account and model is claimed after them.
@@ -68,16 +68,22 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   let alarm = Promise.withResolvers<void>();
   let isBusy = false;
   const restUntilMs = new Map<string, number>();
+  const failing = new Map<string, FailureLog>();
   const wake = (): void => alarm.resolve();
 
   /** One operation at a time per account. A slow account delays no other. */
   function begin({ accountId, batchId }: OpenBatch, work: () => Promise<void>): void {
     const started = creates
-      .run(work)
+      .run(async () => {
+        await work();
+        failing.get(batchId)?.worked();
+        failing.delete(batchId);
+      })
       .catch((error: unknown) => {
-        options.log.warn({ err: error, batchId }, "a batch could not be processed; retrying");
-        if (restUntilMs.size === ACCOUNTS_MAX) restUntilMs.clear();
-        restUntilMs.set(accountId, performance.now() + REST_MS);
+        const failures = failing.get(batchId) ?? failuresOf(batchId, options.log);
+        failures.failed(error);
+        remember(failing, batchId, failures);
+        remember(restUntilMs, accountId, performance.now() + REST_MS);
       })
       .finally(() => starting.delete(accountId));
     starting.set(accountId, started);
@@ -92,8 +98,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     const batch = nextDue(batches, lastOf.get(accountId));
     const room = roomOf(batches, options.create.activeRunsMax);
     if (batch === null || room < 1) return;
-    if (lastOf.size === ACCOUNTS_MAX) lastOf.clear();
-    lastOf.set(accountId, batch.batchId);
+    remember(lastOf, accountId, batch.batchId);
     begin(batch, () => startItems(batch, batch.status === "paused" ? 1 : room, { ...options, memory, stop }));
   }
 
@@ -130,6 +135,16 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     if (isBusy) wake();
   };
   return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake, onRunDone };
+}
+
+function failuresOf(batchId: string, log: Log): FailureLog {
+  const fails = "a batch cannot be processed; retrying";
+  return createFailureLog(log.child({ batchId }), fails, "the batch can be processed again");
+}
+
+function remember<Value>(values: Map<string, Value>, id: string, value: Value): void {
+  if (values.size === REMEMBERED_MAX) values.clear();
+  values.set(id, value);
 }
 
 /** Takes turns among the batches that may start something. */
