@@ -38,6 +38,13 @@ export interface InstallationOptions {
   readonly retryMs?: number;
 }
 
+/** A first start applies too many changes to name them all. */
+function countChanges(applied: readonly string[]) {
+  const migrations = applied.filter((name) => !name.endsWith(".sql"));
+  const [first, last] = [migrations[0], migrations.at(-1)];
+  return { migrations: migrations.length, first, last, functions: applied.length - migrations.length };
+}
+
 /** Opens the database and brings its schema up to date. Starts the embedded database if needed. @throws StartFailure. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { config, log } = options;
@@ -65,7 +72,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     const release = thisRelease(); // read while the connection is made
     const opened = (db = await opening);
     const applied = appliedDirectly ?? (await migrateOn(opened, release)); // on a connection that is already open
-    if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
+    if (applied.length > 0) log.info(countChanges(applied), "the database schema is up to date");
     logRoute(opened, log);
     return {
       db: opened,

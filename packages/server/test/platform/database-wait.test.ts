@@ -5,7 +5,7 @@ import { openInstallation } from "../../src/installation.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { StartFailure } from "../../src/start-failure.ts";
 import { freePort } from "../support/free-port.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { createTestDatabase, openTestDatabase } from "../support/test-database.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 interface Line {
@@ -31,7 +31,7 @@ function startOn(url: string, options: { readonly retryMs?: number } = {}) {
   const opening = openInstallation({ config, role: "test", log, signal: stop.signal, ...options });
   opening.catch(waits.reject);
   waits.promise.catch(() => {}); // not every test waits for it
-  return { opening, stop, waits: waits.promise, messages: () => lines.map(({ msg }) => msg) };
+  return { opening, stop, waits: waits.promise, lines, messages: () => lines.map(({ msg }) => msg) };
 }
 
 async function openProxy() {
@@ -50,6 +50,26 @@ test("startup waits for a recovering database, and logs one line for the wait an
   expect(await installation.db.query("select 1 as one")).toEqual([{ one: 1 }]);
   await installation.close();
   expect(messages()).toEqual(["the database is not responding yet; retrying", "the database is responding"]);
+});
+
+test("a first start logs in one short line which migrations it applied", async () => {
+  const empty = await openTestDatabase();
+  onTestFinished(() => empty.close());
+  await empty.db.query("drop schema public cascade; create schema public");
+  const { opening, lines } = startOn(empty.url);
+  const installation = await opening;
+  await installation.close();
+  const { applied } = installation;
+  const migrations = applied.filter((name) => /^\d{4}-/.test(name));
+  expect(lines).toMatchObject([
+    {
+      msg: "the database schema is up to date",
+      migrations: migrations.length,
+      first: "0001-platform",
+      last: migrations.at(-1),
+      functions: applied.length - migrations.length,
+    },
+  ]);
 });
 
 test.each([
