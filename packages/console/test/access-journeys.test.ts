@@ -34,8 +34,9 @@ afterAll(async () => {
 });
 
 describe.skipIf(findBrowser() === null)("signing in", () => {
-  // Every browser of this file has the same address, and sign-ins are limited by address.
-  afterEach(() => server.app.db.query("delete from auth_rate_limits").then(() => undefined));
+  /** Every browser of this file has the same address, and sign-ins are limited by address. */
+  const forgetSignIns = () => server.app.db.query("delete from auth_rate_limits").then(() => undefined);
+  afterEach(forgetSignIns);
 
   test("people who are already signed in skip the sign-in page, and no foreign address redirects them", async () => {
     const person = await createTestPerson(server);
@@ -119,6 +120,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/runs");
     });
+    await forgetSignIns();
     await createTestPerson(server, { email: "taken@example.org" });
     oidc.person = { sub: "2", email: "taken@example.org", email_verified: false, name: "Somebody" };
     await travel(browser, "service-refused", async ({ page }) => {
