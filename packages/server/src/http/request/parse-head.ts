@@ -61,7 +61,7 @@ export function asksToUpgrade({ headers }: IncomingMessage): boolean {
 }
 
 const AUTHORITY = /^(?:\[(?<ipv6>[\da-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
-const ABSOLUTE = /^https?:\/\/(?<authority>[^/?#]*)(?<rest>[^#]*)$/i;
+const ABSOLUTE = /^https?:\/\/(?<authority>[^/?#]*)(?<rest>([/?][^#]*)?)$/i;
 
 /**
  * Whether this is a host with an optional port, as in a Host header (RFC 9110, section 7.2): no user, no path; may be

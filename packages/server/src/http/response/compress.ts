@@ -18,5 +18,5 @@ export async function compress(text: string, acceptEncoding: string | null): Pro
 /** Whether the client accepts Brotli. Browsers do over https and on localhost. */
 export function takesBrotli(acceptEncoding: string | null): boolean {
   const encodings = (acceptEncoding ?? "").split(",").map((one) => one.trim().toLowerCase());
-  return encodings.some((one) => /^br(\s*;\s*q=(1|0\.\d*[1-9]\d*)(\.0*)?)?$/.test(one));
+  return encodings.some((one) => /^br(\s*;\s*q=(1(\.0{0,3})?|0\.(?!0*$)\d{1,3}))?$/.test(one));
 }

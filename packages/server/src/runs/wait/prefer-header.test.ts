@@ -13,6 +13,10 @@ describe("the Prefer header", () => {
     ["respond-async, wait=10", 10, true],
     ["wait=10; x=1, respond-async", 10, true],
     ["wait=3, wait=9", 3, false],
+    ["wait=99999999999999999999", 2_147_483_648, false],
+    ['wait=3, foo="bar, wait=9', 3, false],
+    ['"', null, false],
+    ['respond-async, "a\\', null, true],
     ["wait=-1", null, false],
     ["wait=1.5", null, false],
     ["wait", null, false],
@@ -27,6 +31,14 @@ describe("the Prefer header", () => {
       expect(readPreferences(header)).toEqual({ waitSeconds: null, respondAsync: false, stream: false });
     },
   );
+
+  // A pattern that goes back and forth in it would need hours.
+  test.each([
+    ["spaces", `a${" ".repeat(2 ** 20)}b`],
+    ["quotes", '"\\'.repeat(2 ** 19)],
+  ])("is read in one pass, however many %s it has", (_, header) => {
+    expect(readPreferences(`${header}, wait=5`).respondAsync).toBe(false);
+  });
 
   test("is answered with what was honored here", () => {
     const preferences = readPreferences("respond-async, wait=4, stream");

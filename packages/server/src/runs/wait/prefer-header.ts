@@ -7,16 +7,22 @@ export interface Preferences {
   readonly stream: boolean;
 }
 
-const WAIT = /^wait="?(\d{1,9})"?$/i;
-/** A preference or parameter: anything except separators, which may appear only inside a quoted string. */
-const PART = /(?:[^,;"]|"(?:[^"\\]|\\.)*")+|[,;]/g;
+const WAIT = /^wait="?(\d+)"?$/i;
+/** A larger number of seconds means this one (RFC 9111, section 1.2.2). */
+const WAIT_SECONDS_MAX = 2_147_483_648;
+/**
+ * A preference or parameter: anything except separators, which may appear only inside a quoted string. A string without
+ * an end takes the rest of the header; looking for its end again and again would take long.
+ */
+const PART = /(?:[^,;"]|"(?:[^"\\]|\\.?)*"?)+|[,;]/g;
 
 export function readPreferences(header: string | null): Preferences {
   const parts = splitPreferences(header ?? "");
   const names = new Set(parts.map((part) => part.toLowerCase()));
   const waits = parts.flatMap((part) => WAIT.exec(part)?.[1] ?? []);
   return {
-    waitSeconds: waits[0] === undefined ? null : Number(waits[0]), // the first of two wins (RFC 7240, section 2)
+    // the first of two wins (RFC 7240, section 2)
+    waitSeconds: waits[0] === undefined ? null : Math.min(Number(waits[0]), WAIT_SECONDS_MAX),
     respondAsync: names.has("respond-async"),
     stream: names.has("stream"),
   };
@@ -28,9 +34,15 @@ function splitPreferences(header: string): string[] {
   let isParameter = false;
   for (const [part] of header.matchAll(PART)) {
     if (part === "," || part === ";") isParameter = part === ";";
-    else if (!isParameter) preferences.push(part.replace(/\s*=\s*/, "=").trim());
+    else if (!isParameter) preferences.push(withoutSpaces(part));
   }
   return preferences;
+}
+
+function withoutSpaces(preference: string): string {
+  const at = preference.indexOf("=");
+  if (at === -1) return preference.trim();
+  return `${preference.slice(0, at).trim()}=${preference.slice(at + 1).trim()}`;
 }
 
 /** Value of Preference-Applied, or null if no requested preference can be honored here. */
