@@ -63,6 +63,18 @@ describe("a draft", () => {
     await ada.client.send("deleteDraft", { params: { promptId } });
   });
 
+  // A pattern that goes back and forth in such a text would stop the server for hours.
+  test.each([
+    ["spaces", " ".repeat(2 ** 19)],
+    ["spaces after braces", `Hello {{ ${" ".repeat(2 ** 19)}.`],
+    ["letters above a line with two colons", `promptd: 1\nx: ${"a".repeat(2 ** 19)}\ny: b: c\n`],
+  ])("may be a long text that is not a prompt file, and is read in one pass: %s", async (_, source) => {
+    const { promptId, title } = await ada.client.send("createDraft", { body: { source } });
+    expect(title).toBe("Untitled prompt");
+    expect((await ada.client.send("checkPromptFile", { body: { source } })).faults.length).toBeGreaterThan(0);
+    await ada.client.send("deleteDraft", { params: { promptId } });
+  });
+
   test("is not overwritten by an editor with an older revision", async () => {
     const { promptId } = await ada.client.send("createDraft", { body: {} });
     const save = (revision: number, source: string) =>

@@ -198,7 +198,7 @@ export function momentField(name: string): z.ZodType<string | null | undefined> 
   return defineField<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
     const { value } = payload;
     if (value === undefined || value === null) return;
-    const utc = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? utcOf(value) : null;
+    const utc = typeof value === "string" && /^[^T]*T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? utcOf(value) : null;
     if (utc === null) {
       const message = `${name} must be a time such as 2026-12-31T23:59:59Z.`;
       report(payload, { code: "invalid_value", message });

@@ -25,7 +25,7 @@ export function recognizeFormat(text: string): ForeignFormat | null {
     return /^(?:model|input|config|output)[ \t]*:/m.test(front) ? "dotprompt" : null;
   }
   if (/^prompts[ \t]*:/m.test(text) && /^(?:providers|tests)[ \t]*:/m.test(text)) return "promptfoo";
-  return /\{\{[#^/>{!]?\s*[\w .]+\s*\}?\}\}/.test(text) ? "mustache" : null;
+  return /\{\{[#^/>{!]?[\s\w.]+\}?\}\}/.test(text) ? "mustache" : null;
 }
 
 /** A hint for the author of such a file, or null. */

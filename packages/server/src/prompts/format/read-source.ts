@@ -107,7 +107,8 @@ function describeColon(code: ErrorCode, text: string, offset: number): string | 
   const [line = ""] = (isInFlow ? /^[^,\]}\n]*/ : /^.*?(?= #|$)/m).exec(text.slice(offset)) ?? [];
   const value = line.trim();
   if (!/:(?:\s|$)/.test(value)) return null;
-  const [key = ""] = /[\w.-]+: +$/.exec(text.slice(0, offset)) ?? [];
+  const before = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+  const [key = ""] = /(?<![\w.-])[\w.-]+: +$/.exec(before) ?? [];
   const shown = value.length > EXAMPLE_LENGTH_MAX ? `${value.slice(0, EXAMPLE_LENGTH_MAX)}…` : value;
   const quoted = /["\\]/.test(shown) ? `'${shown.replaceAll("'", "''")}'` : `"${shown}"`;
   return `text that contains a colon must be in quotes: ${key}${quoted}`;

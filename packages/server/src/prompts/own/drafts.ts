@@ -85,7 +85,7 @@ function tooManyDrafts(): Problem {
 function titleOf(source: string): string {
   const [written] = readPromptFile(source, new FaultList());
   // A mistake elsewhere in the file must not lose the title.
-  const [line = ""] = /(?<=^title:[ \t]*).+/m.exec(source) ?? [];
+  const [, line = ""] = /^title:(.+)/m.exec(source) ?? [];
   const title = (written?.raw.title ?? line.trim().replaceAll(/^["']|["']$/g, "")).trim();
   return title === "" ? "Untitled prompt" : Array.from(title).slice(0, 200).join("");
 }
