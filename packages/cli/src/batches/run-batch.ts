@@ -53,14 +53,18 @@ function keyOf(prompt: string, { items, runOptions }: CreateBatchBody): string {
   return `promptd-run-batch-${createHash("sha256").update(request).digest("hex")}`;
 }
 
-interface Asking {
+interface Confirmation {
   readonly items: number;
   readonly args: CommandArgs;
   readonly io: CommandIo;
 }
 
 /** Shows the cost, and asks for confirmation if somebody can answer. */
-async function mayRun(client: Client, { title, config }: PromptVersion, { items, args, io }: Asking): Promise<boolean> {
+async function mayRun(
+  client: Client,
+  { title, config }: PromptVersion,
+  { items, args, io }: Confirmation,
+): Promise<boolean> {
   const { credits } = await client.me.credits({ signal: io.signal });
   const [typical, most] = [config.estimatedCredits * items, config.creditsRequired * items];
   const number = (count: number) => count.toLocaleString("en-US");

@@ -50,25 +50,25 @@ interface GivenResults {
   readonly out: string | undefined;
   readonly io: CommandIo;
   /** True: the command's only purpose is the results. */
-  readonly isAsked?: boolean;
+  readonly isExplicit?: boolean;
 }
 
 /** Writes results to a file, or to a pipe as JSON lines. On a terminal, says how to get them. */
 export async function giveResults(
   client: Client,
   batch: Batch,
-  { out, io, isAsked = false }: GivenResults,
+  { out, io, isExplicit = false }: GivenResults,
 ): Promise<void> {
   if (out !== undefined) {
     await saveResults(client, batch.batchId, { out, io });
     io.note(`Saved ${out}`);
     return io.result(batch, formatBatch(batch));
   }
-  if (io.json && !isAsked) return io.result(batch, "");
-  if (io.terminal.isOut && !isAsked) {
+  if (io.json && !isExplicit) return io.result(batch, "");
+  if (io.terminal.isOut && !isExplicit) {
     return io.result(batch, `${formatBatch(batch)}\nResults: promptd batches results ${batch.batchId} --out FILE.csv`);
   }
-  if (!isAsked) io.note(formatBatch(batch));
+  if (!isExplicit) io.note(formatBatch(batch));
   const results: BatchResult[] = [];
   for await (const result of client.batches.results(batch.batchId, { signal: io.signal })) results.push(result);
   const lines = results.map((result) => JSON.stringify(result));

@@ -37,7 +37,7 @@ interface PaidRun {
 }
 
 /** What the caller may specify about the prompt. promptId null: find one by search. */
-export interface AskedPrompt {
+export interface PromptChoice {
   readonly promptId: string | null;
   readonly inputs: Readonly<Record<string, string>>;
 }
@@ -46,7 +46,7 @@ export interface AskedPrompt {
 const QUERIES = ["poem", "write a text", "summarize", "hello", "help"] as const;
 
 /** The named prompt, or the cheapest text prompt without images that search finds. Null: there is none. */
-export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promise<CheapPrompt | null> {
+export async function findPrompt(requests: Requests, wanted: PromptChoice): Promise<CheapPrompt | null> {
   if (wanted.promptId !== null) {
     const version = expectData(await requests.send(`/v1/prompts/${encodeURIComponent(wanted.promptId)}`));
     return toKitPrompt(version, version["config"], wanted.inputs);

@@ -71,7 +71,7 @@ export interface Shell {
  * @param home a folder for the shell's files.
  */
 export async function openShell(home: string): Promise<Shell> {
-  const server = createServer((request, response) => void runAsked(request, response));
+  const server = createServer((request, response) => void runForShell(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const bin = join(home, "bin");
   mkdirSync(bin);
@@ -87,7 +87,7 @@ export async function openShell(home: string): Promise<Shell> {
 }
 
 /** A request from the shell's `promptd` command. */
-async function runAsked(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function runForShell(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [words, cwd, env] = ["words", "cwd", "env"].map((name) => decode(String(request.headers[`x-${name}`] ?? "")));
   const stdin = await readText(request);
   const ended = await runDocumented(listOf(words), { cwd: cwd?.trim() ?? "", env: environmentOf(listOf(env)), stdin });

@@ -183,9 +183,9 @@ function addPublications(
     if (publication === undefined) continue;
     const { promptId, promptVersionId, slug, title, outcome } = publication;
     const twin = report.published.find((other) => other.promptId === promptId && other.file !== name);
-    const isMeant = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
+    const isIntended = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
     const texts = describePublication(source, publication);
-    if (twin !== undefined && !isMeant && outcome !== "unchanged") texts.push(describeTwin(publication, twin.file));
+    if (twin !== undefined && !isIntended && outcome !== "unchanged") texts.push(describeTwin(publication, twin.file));
     report.published.push({ promptId, promptVersionId, slug, title, outcome, file: name });
     report.warnings.push(...texts.map((text) => ({ file: name, title: source.title, text })));
   }

@@ -20,7 +20,7 @@ import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { passkeysManageRoutes, peopleManageRoutes } from "./people-manage-routes.ts";
-import { clearAskedLink, listOwnerEmails, noteAskedLink, pruneExpired } from "./people-store.ts";
+import { clearLinkRequest, listOwnerEmails, recordLinkRequest, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
@@ -80,12 +80,12 @@ export function createPeople(options: PeopleOptions): People {
     refuseSignUp: (person) => refuseSignUp(person, options),
     onSignIn: async (personId) => {
       await ensurePersonalAccount(personId, account);
-      await clearAskedLink(db, personId);
+      await clearLinkRequest(db, personId);
     },
     hasMail: mailer !== null,
-    onResetAsked: (email, link) => sendReset({ email, link }, options),
+    onResetRequested: (email, link) => sendReset({ email, link }, options),
     onPasswordReset: (personId, address) => noteReset(personId, address, { db, mailer, writeEntry }),
-    onVerificationAsked:
+    onVerificationRequested:
       mailer === null || !account.needsVerification
         ? null
         : (email, link) => mailer.send(email, verificationMail(link)),
@@ -148,7 +148,7 @@ async function sendReset(
   { db, config, log, mailer }: PeopleOptions,
 ): Promise<void> {
   if (mailer !== null) return mailer.send(email, resetMail(link));
-  await noteAskedLink(db, email);
+  await recordLinkRequest(db, email);
   if (isLocal(config)) log.info({ email, link }, "a password reset was requested; no mail server is configured");
   else log.warn({ email }, "a password reset was requested; create a link in the console, under Operator, People");
 }

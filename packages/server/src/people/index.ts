@@ -6,5 +6,5 @@ export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome } from "./first-operator.ts";
 export { actorOf } from "./people-manage-routes.ts";
-export { listAskedLinks, listOperatorsWithoutSignIn } from "./people-store.ts";
+export { listLinkRequests, listOperatorsWithoutSignIn } from "./people-store.ts";
 export { mintCode } from "./sign-in-codes.ts";

@@ -19,7 +19,7 @@ import {
 } from "./members-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
-import { clearAskedLink, deleteSessions, findPerson, findPersonByEmail } from "./people-store.ts";
+import { clearLinkRequest, deleteSessions, findPerson, findPersonByEmail } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
@@ -124,7 +124,7 @@ function peopleOf(options: PeopleContext) {
     createSignInLink: async ({ params: { personId } }) => {
       orNotFound(await findPerson(db, personId), "person", personId);
       const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
-      await clearAskedLink(db, personId);
+      await clearLinkRequest(db, personId);
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
   } satisfies Partial<ManageHandlers>;

@@ -154,12 +154,12 @@ export async function makeOperator(db: Queryable, personId: string): Promise<voi
 }
 
 /** Records that a person asked operators for a link to set a new password. */
-export async function noteAskedLink(db: Queryable, email: string): Promise<void> {
+export async function recordLinkRequest(db: Queryable, email: string): Promise<void> {
   await db.query("update auth_users set link_asked_at = promptd_now() where email = $1", [email]);
 }
 
 /** Ends the person's request for a link: they have a link, or are signed in. */
-export async function clearAskedLink(db: Queryable, personId: string): Promise<void> {
+export async function clearLinkRequest(db: Queryable, personId: string): Promise<void> {
   await db.query("update auth_users set link_asked_at = null where id = $1 and link_asked_at is not null", [personId]);
 }
 
@@ -167,7 +167,7 @@ const ASKED_SPAN = "7 days";
 const PEOPLE_MAX = 20;
 
 /** People waiting for a link, the longest wait first. */
-export function listAskedLinks(db: Queryable): Promise<AskedLink[]> {
+export function listLinkRequests(db: Queryable): Promise<AskedLink[]> {
   return queryAnswers(
     db,
     `select id as "personId", email, link_asked_at as "askedAt" from auth_users

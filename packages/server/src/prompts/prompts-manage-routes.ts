@@ -24,7 +24,7 @@ import {
   readOwnVersions,
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
-import { findMeant, requireOwnPrompt } from "./own/own-prompts-store.ts";
+import { findIntendedPrompts, requireOwnPrompt } from "./own/own-prompts-store.ts";
 import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-file.ts";
 import { describeUnknownId, withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
@@ -120,7 +120,7 @@ function fileRoutes(options: OwnPromptsOptions) {
       await beforeReading(caller.accountId);
       const check = checkFile(source, options);
       const read = await withOwnIds(options.db, check.prompts, caller.accountId);
-      const meant = await findMeant(options.db, caller.accountId, read);
+      const meant = await findIntendedPrompts(options.db, caller.accountId, read);
       const prompts = read.map((prompt, at) => {
         const promptId = prompt.promptId ?? meant[at]?.promptId ?? null;
         const unknownId = describeUnknownId(check.prompts[at]?.promptId ?? null, promptId);

@@ -1,5 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { listAskedLinks, listOperatorsWithoutSignIn, readMailState } from "../people/index.ts";
+import { listLinkRequests, listOperatorsWithoutSignIn, readMailState } from "../people/index.ts";
 import { orNotFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -40,7 +40,7 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
     getSystem: async () => {
       const [mail, askedLinks, operatorsWithoutSignIn, system] = await Promise.all([
         readMailState(db),
-        listAskedLinks(db),
+        listLinkRequests(db),
         listOperatorsWithoutSignIn(db),
         readSystem(db),
       ]);

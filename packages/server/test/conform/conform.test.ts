@@ -123,9 +123,9 @@ describe("on our own server", () => {
   test("a run that would cost more than allowed is rejected before it is created", async () => {
     await server.publish(textPrompt({ slug: "conform-dear", title: "Dear" }));
     const before = (await caller.client.runs.list({ limit: 1 })).rows[0]?.runId;
-    const tooDear = await conform(server.url, "--rate", "1000", "--prompt", "abc");
-    expect(tooDear.code).toBe(1);
-    expect(tooDear.stderr).toContain("The prompt abc cannot be read");
+    const invalidPrompt = await conform(server.url, "--rate", "1000", "--prompt", "abc");
+    expect(invalidPrompt.code).toBe(1);
+    expect(invalidPrompt.stderr).toContain("The prompt abc cannot be read");
     expect((await caller.client.runs.list({ limit: 1 })).rows[0]?.runId).toBe(before);
   });
 });

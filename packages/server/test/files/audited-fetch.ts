@@ -36,8 +36,8 @@ function headerFaults({ headers, status }: Response, path: string): string[] {
   if (headers.has("server") || headers.has("x-powered-by")) faults.push("it tells what it is made of");
   if (headers.has("set-cookie") && !SIGNS_IN.includes(path)) faults.push("it sets a cookie");
   if (path.startsWith("/files/") && status < 400) return faults;
-  const mayBeKept = path === "/v1/resources" && status < 400;
-  if (!mayBeKept && headers.get("cache-control") !== "no-store") faults.push("no Cache-Control: no-store");
+  const mayBeCached = path === "/v1/resources" && status < 400;
+  if (!mayBeCached && headers.get("cache-control") !== "no-store") faults.push("no Cache-Control: no-store");
   if (path.endsWith("/events") && status === 200)
     return headers.get("content-type") === "text/event-stream; charset=utf-8" ? faults : [...faults, "no events"];
   if ((path.endsWith("/results") || path.endsWith("/runs/export")) && status === 200)

@@ -30,7 +30,7 @@ function standStill(ms: number): void {
 const statuses = (texts: readonly string[]) => texts.map((text) => readAnswers(text).map(({ status }) => status));
 
 /** A connection that the server has accepted and that has sent nothing. */
-async function openSilent(port: number): Promise<Socket> {
+async function openIdle(port: number): Promise<Socket> {
   const socket = await openSocket(port);
   await sendRaw(port, GET_ME.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")); // arrived later, so the other connection was accepted before
   return socket.resume();
@@ -81,7 +81,7 @@ describe("a server that is asked to stop", () => {
 
   test("waits a while for the request on a connection that has sent nothing yet, and answers it", async () => {
     const own = await startEdge();
-    const silent = await openSilent(own.port);
+    const silent = await openIdle(own.port);
     const haveWaitsEnded = Promise.withResolvers<void>();
     const closed = own.http.close({ endWaits: haveWaitsEnded.resolve });
     await haveWaitsEnded.promise;
@@ -97,7 +97,7 @@ describe("a server that is asked to stop", () => {
       const limits =
         part === "" ? { silentMs: 20, requestMs: 60_000 } : { silentMs: 0, requestMs: 100, headersMs: 100 };
       const own = await startEdge({ limits: { ...limits, checkEveryMs: 60_000 } });
-      const socket = await openSilent(own.port);
+      const socket = await openIdle(own.port);
       socket.write(part);
       const ended = once(socket, "close");
       await own.http.close();

@@ -80,8 +80,8 @@ test.each(ENTRIES)(
     const bound = /"(max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens)":\d+/;
     expect(bodies.filter((body) => /https?:/.test(body))).toEqual([]);
     expect(bodies.filter((body) => isText && !bound.test(body))).toEqual([]);
-    const mayBeKept = (body: string): boolean =>
+    const mayBeStored = (body: string): boolean =>
       isText && entry.provider === "openai" && !body.includes('"store":false');
-    expect(bodies.filter(mayBeKept)).toEqual([]);
+    expect(bodies.filter(mayBeStored)).toEqual([]);
   },
 );

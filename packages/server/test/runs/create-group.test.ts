@@ -217,8 +217,8 @@ test("creates of several accounts share a statement, and each pays for its own",
   const accounts = [await engine.createAccount(100), await engine.createAccount(2), await engine.createAccount(100)];
   const { outcomes, statements } = await createTogether(accounts, times(12, { hold: 2 }));
   expect(statements).toBe(1);
-  const ofPoor = kindsOf(outcomes).filter((_, i) => i % 3 === 1);
-  expect(ofPoor).toEqual(["created", "no_credits", "no_credits", "no_credits"]);
+  const outcomesOfPoorAccount = kindsOf(outcomes).filter((_, i) => i % 3 === 1);
+  expect(outcomesOfPoorAccount).toEqual(["created", "no_credits", "no_credits", "no_credits"]);
   expect(kindsOf(outcomes).filter((_, i) => i % 3 !== 1)).toEqual(Array(8).fill("created"));
   const held = await engine.db.query<{ account_id: string; runs: string }>(
     "select account_id, count(*) as runs from credit_holds where account_id = any ($1) group by account_id",

@@ -66,7 +66,7 @@ async function inputsOf(caller: TestCaller): Promise<string[]> {
 /**
  * Waits until one image is left, which must be the image of the caller's run: discarding happens after the response.
  */
-async function untilOthersAreGone(caller: TestCaller): Promise<void> {
+async function untilOthersAreDeleted(caller: TestCaller): Promise<void> {
   await until(async () => (await blobs()).length <= 1);
   expect(await blobs()).toEqual(await inputsOf(caller));
   expect(await blobs()).toHaveLength(1);
@@ -134,7 +134,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
     expect(runOf(answers.find(({ httpStatus }) => httpStatus === 200) as RawAnswer).outputs[0]?.data).toContain(
       "images: 1\npng, 1 x 1, ",
     );
-    await untilOthersAreGone(caller);
+    await untilOthersAreDeleted(caller);
   });
 
   test("a repeat under the same Idempotency-Key at the same moment", async () => {
@@ -144,14 +144,14 @@ describe("a run that its transaction refuses leaves no image behind", () => {
       [1, 2, 3].map(() => () => post(caller, KEY)),
     );
     expect(new Set(answers.map((answer) => runOf(answer).runId)).size).toBe(1);
-    await untilOthersAreGone(caller);
+    await untilOthersAreDeleted(caller);
   });
 
   test("another body under the same Idempotency-Key at the same moment", async () => {
     const caller = await server.createCaller();
     const answers = await meetAt(AT_KEYS, [() => post(caller, KEY), () => post(caller, KEY, OTHER_BASE64)]);
     expect(statusesOf(answers)).toEqual([200, 422]);
-    await untilOthersAreGone(caller);
+    await untilOthersAreDeleted(caller);
   });
 
   test("a full database", async () => {

@@ -134,17 +134,17 @@ test("the text of the longest publishable prompt is cut, but its title and descr
 
 test("two processes never embed the same texts at the same time", async () => {
   await publishGood(5);
-  const isAsked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const first = openWith(async (texts) => {
     if (texts.length > 1) {
-      isAsked.resolve();
+      requested.resolve();
       await release.promise;
     }
     return texts.map(unit);
   });
   const turn = fixture.runTick(first.search, "search-embed");
-  await isAsked.promise;
+  await requested.promise;
   const second = openWith(async (texts) => texts.map(unit));
   await fixture.runTick(second.search, "search-embed");
   expect(second.asked.mock.calls.filter(([texts]) => texts.length > 1)).toEqual([]);
@@ -155,14 +155,14 @@ test("two processes never embed the same texts at the same time", async () => {
 
 test("a closing process aborts its calls", async () => {
   await publishGood(5);
-  const isAsked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   const { search } = openWith(async (texts, signal) => {
     if (texts.length === 1) return texts.map(unit);
-    isAsked.resolve();
+    requested.resolve();
     return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
   });
   const turn = fixture.runTick(search, "search-embed");
-  await isAsked.promise;
+  await requested.promise;
   await search.close();
   await turn;
   expect(await remote()).toEqual({ state: "building", vectors: 0, zeros: 0 });

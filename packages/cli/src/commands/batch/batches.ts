@@ -73,7 +73,7 @@ Saved results.csv`,
     const out = readResultsFile(args);
     await withSession(io, async ({ client }) => {
       const batch = await client.batches.get(batchId, { signal: io.signal });
-      await giveResults(client, batch, { out, io, isAsked: true });
+      await giveResults(client, batch, { out, io, isExplicit: true });
     });
   },
 };

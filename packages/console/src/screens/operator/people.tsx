@@ -128,12 +128,12 @@ interface PersonActionsProps {
   readonly onMade: (made: Made) => void;
 }
 
-type Asking = "address" | "sessions" | "operator" | "access" | null;
+type OpenDialog = "address" | "sessions" | "operator" | "access" | null;
 
 function PersonActions({ row, onMade }: PersonActionsProps) {
   const { personId, name, email, isOperator, isFrozen } = row;
   const navigate = useNavigate();
-  const [asking, setAsking] = useState<Asking>(null);
+  const [openDialog, setOpenDialog] = useState<OpenDialog>(null);
   const queries = useQueryClient();
   const makeLink = async () => {
     try {
@@ -163,20 +163,20 @@ function PersonActions({ row, onMade }: PersonActionsProps) {
         <MenuItem icon={ScrollText} onClick={() => void navigate({ to: "/operator/audit", search: { personId } })}>
           View audit log
         </MenuItem>
-        <MenuItem icon={LogOut} onClick={() => setAsking("sessions")}>
+        <MenuItem icon={LogOut} onClick={() => setOpenDialog("sessions")}>
           Sign out everywhere
         </MenuItem>
-        <MenuItem icon={AtSign} onClick={() => setAsking("address")}>
+        <MenuItem icon={AtSign} onClick={() => setOpenDialog("address")}>
           Change email
         </MenuItem>
-        <MenuItem icon={ShieldCheck} onClick={() => setAsking("operator")}>
+        <MenuItem icon={ShieldCheck} onClick={() => setOpenDialog("operator")}>
           {isOperator ? "Remove operator role" : "Make operator"}
         </MenuItem>
-        <MenuItem icon={Snowflake} danger={!isFrozen} onClick={() => setAsking("access")}>
+        <MenuItem icon={Snowflake} danger={!isFrozen} onClick={() => setOpenDialog("access")}>
           {isFrozen ? "Restore access" : "Remove access"}
         </MenuItem>
       </Menu>
-      <PersonDialogs row={row} asking={asking} onClose={() => setAsking(null)} />
+      <PersonDialogs row={row} openDialog={openDialog} onClose={() => setOpenDialog(null)} />
     </>
   );
 }
@@ -185,12 +185,12 @@ const PEOPLE = ["operator", "people"];
 
 interface PersonDialogsProps {
   readonly row: PersonOfInstallation;
-  readonly asking: Asking;
+  readonly openDialog: OpenDialog;
   readonly onClose: () => void;
 }
 
 /** Confirmations before changing what a person may do. */
-function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
+function PersonDialogs({ row, openDialog, onClose }: PersonDialogsProps) {
   const { personId, isOperator, isFrozen } = row;
   const name = nameIn(row.name);
   const queries = useQueryClient();
@@ -202,7 +202,7 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
   return (
     <>
       <FormDialog
-        isOpen={asking === "sessions"}
+        isOpen={openDialog === "sessions"}
         onClose={onClose}
         title={`Sign out ${name} everywhere?`}
         description="This signs them out in every browser. They can sign in again. Their management tokens and API keys still work."
@@ -213,9 +213,9 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
           toast(`${name} is signed out everywhere`);
         }}
       />
-      <AddressDialog row={row} isOpen={asking === "address"} onClose={onClose} />
+      <AddressDialog row={row} isOpen={openDialog === "address"} onClose={onClose} />
       <FormDialog
-        isOpen={asking === "operator"}
+        isOpen={openDialog === "operator"}
         onClose={onClose}
         title={isOperator ? `Remove the operator role from ${name}?` : `Make ${name} an operator?`}
         description={
@@ -230,7 +230,7 @@ function PersonDialogs({ row, asking, onClose }: PersonDialogsProps) {
         }
       />
       <FormDialog
-        isOpen={asking === "access"}
+        isOpen={openDialog === "access"}
         onClose={onClose}
         title={isFrozen ? `Restore access for ${name}?` : `Remove access for ${name}?`}
         description={

@@ -63,7 +63,7 @@ function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
         />
       </div>
       <SearchForm label="Search errors" value={search.q} className="w-full sm:w-48" onSearch={(q) => onChange({ q })} />
-      <KeySelect keyId={search.keyId ?? ""} isAsked={hasKeys} onChange={onChange} />
+      <KeySelect keyId={search.keyId ?? ""} isNeeded={hasKeys} onChange={onChange} />
       <ModelSelect chosen={search.model} models={models} onChange={onChange} />
     </div>
   );
@@ -88,11 +88,11 @@ const chosenOf = (value: string) => (value === "" ? undefined : value);
 
 interface KeySelectProps extends Pick<FiltersProps, "onChange"> {
   readonly keyId: string;
-  readonly isAsked: boolean;
+  readonly isNeeded: boolean;
 }
 
-function KeySelect({ keyId, isAsked, onChange }: KeySelectProps) {
-  const { data } = useInfiniteQuery({ ...keysQuery, enabled: isAsked });
+function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
+  const { data } = useInfiniteQuery({ ...keysQuery, enabled: isNeeded });
   const keys = data?.pages.flatMap(({ rows }) => rows) ?? [];
   return (
     <Select

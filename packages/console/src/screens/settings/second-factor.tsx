@@ -21,13 +21,13 @@ interface Enabling {
   readonly backupCodes: readonly string[];
 }
 
-type Asking = "enable" | "disable" | null;
+type OpenDialog = "enable" | "disable" | null;
 
 export function SecondFactor() {
   const own = useQuery(ownSessionQuery);
   const { data: logins } = useQuery(loginsQuery);
   const queries = useQueryClient();
-  const [asking, setAsking] = useState<Asking>(null);
+  const [openDialog, setOpenDialog] = useState<OpenDialog>(null);
   const [enabling, setEnabling] = useState<Enabling | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   if (own.isLoadingError) return <QueryFailure what="Two-factor authentication" query={own} />;
@@ -38,7 +38,7 @@ export function SecondFactor() {
   const refresh = () => queries.invalidateQueries({ queryKey: ["auth"] });
   const confirm = async (form: FormData) => {
     const password = textOf(form, "password");
-    if (asking === "enable") setEnabling(await askAuth<Enabling>("two-factor/enable", { password }));
+    if (openDialog === "enable") setEnabling(await askAuth<Enabling>("two-factor/enable", { password }));
     else {
       await askAuth("two-factor/disable", { password });
       setCodes(null);
@@ -57,7 +57,7 @@ export function SecondFactor() {
       aside={isOn ? <Badge tone="ok">on</Badge> : <Badge>off</Badge>}
       actions={
         enabling === null && hasPassword ? (
-          <Button small tone={isOn ? "danger" : "plain"} onClick={() => setAsking(isOn ? "disable" : "enable")}>
+          <Button small tone={isOn ? "danger" : "plain"} onClick={() => setOpenDialog(isOn ? "disable" : "enable")}>
             {isOn ? "Turn off" : "Turn on"}
           </Button>
         ) : null
@@ -76,12 +76,12 @@ export function SecondFactor() {
         </p>
       )}
       <FormDialog
-        isOpen={asking !== null}
-        onClose={() => setAsking(null)}
-        title={asking === "disable" ? "Turn off two-factor authentication?" : "Turn on two-factor authentication"}
+        isOpen={openDialog !== null}
+        onClose={() => setOpenDialog(null)}
+        title={openDialog === "disable" ? "Turn off two-factor authentication?" : "Turn on two-factor authentication"}
         description="Confirm with your password."
-        submit={asking === "disable" ? "Turn off" : "Continue"}
-        isDanger={asking === "disable"}
+        submit={openDialog === "disable" ? "Turn off" : "Continue"}
+        isDanger={openDialog === "disable"}
         onSubmit={confirm}
       >
         <PasswordField kind="current" autoFocus />

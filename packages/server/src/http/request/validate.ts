@@ -129,7 +129,7 @@ function nameUnlisted(members: Members, value: unknown, path: string, ignore: Ig
     for (const [i, item] of value.slice(0, maxItems).entries()) nameUnlisted(items, item, `${path}[${i}]`, ignore);
     return;
   }
-  const { properties } = members.oneOf?.find((one) => isMeant(one, value)) ?? members;
+  const { properties } = members.oneOf?.find((one) => matchesVariant(one, value)) ?? members;
   if (properties === undefined) return;
   const prefix = path === "" ? "" : `${path}.`;
   const entries = Object.entries(value);
@@ -139,8 +139,8 @@ function nameUnlisted(members: Members, value: unknown, path: string, ignore: Ig
   }
 }
 
-/** Whether the value means this form: the form's constants match, such as an image's `type`. */
-function isMeant({ properties = {} }: Members, value: object): boolean {
+/** Whether the value is of this variant: the constants of the variant match, such as an image's `type`. */
+function matchesVariant({ properties = {} }: Members, value: object): boolean {
   const given: ReadonlyMap<string, unknown> = new Map(Object.entries(value));
   return Object.entries(properties).every(([name, one]) => one.const === undefined || one.const === given.get(name));
 }

@@ -21,7 +21,7 @@ export interface Connections {
    */
   afterAnswers(socket: Duplex, action: () => void): void;
   /** Closes matching connections at once. */
-  closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
+  closeWhere(isSelected: (socket: Socket, connection: Connection) => boolean): void;
   /** From now on, closes each connection after its last answer. Resolves when no connection is left. */
   closeWithAnswers(): Promise<void>;
 }
@@ -117,8 +117,8 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
       endIfAnswered(socket, connection);
     },
     hasBegunAnswer: (socket) => byStream.get(socket)?.open.some(({ response }) => response.headersSent) ?? false,
-    closeWhere(isMeant) {
-      for (const [socket, connection] of connections) if (isMeant(socket, connection)) socket.destroy();
+    closeWhere(isSelected) {
+      for (const [socket, connection] of connections) if (isSelected(socket, connection)) socket.destroy();
     },
     closeWithAnswers() {
       areClosing = true;

@@ -29,7 +29,7 @@ export function installRawRefusals(server: Server, setup: RawRefusalsSetup): (so
   };
   // A failed parser reports again with every packet.
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
-    if (error.code === "ECONNRESET" || error.code === "EPIPE" || hasAskedNothing(socket)) return socket.destroy();
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || hasSentNothing(socket)) return socket.destroy();
     return connections.afterAnswers(socket, () => {
       if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
       else sendRaw(socket, rawProblem(error), setup);
@@ -46,7 +46,7 @@ export function installRawRefusals(server: Server, setup: RawRefusalsSetup): (so
 }
 
 /** Browsers open connections in advance, and would take anything sent on one for the answer to their next request. */
-function hasAskedNothing(socket: Duplex): boolean {
+function hasSentNothing(socket: Duplex): boolean {
   return socket instanceof Socket && socket.bytesRead === 0;
 }
 

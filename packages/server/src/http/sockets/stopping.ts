@@ -84,8 +84,8 @@ async function gather({ connections, backlog }: StoppingSetup): Promise<void> {
 async function finish(setup: StoppingSetup, lastMs: number): Promise<void> {
   const { connections, silentMs, requestMs } = setup;
   /** Timers fire before the loop reads what the sockets brought meanwhile, so gather that first. */
-  const closeAfter = (ms: number, isMeant: Parameters<Connections["closeWhere"]>[0]) =>
-    setTimeout(() => void gather(setup).then(() => connections.closeWhere(isMeant)), ms);
+  const closeAfter = (ms: number, isSelected: Parameters<Connections["closeWhere"]>[0]) =>
+    setTimeout(() => void gather(setup).then(() => connections.closeWhere(isSelected)), ms);
   const timers = [
     closeAfter(silentMs, (socket, { open }) => open.length === 0 && socket.bytesRead === 0),
     closeAfter(requestMs, (_socket, { open }) => open.every(({ bodyIsRead }) => !bodyIsRead)),

@@ -38,7 +38,7 @@ export async function runJob(context: JobContext, job: ProviderJob, signal: Abor
   const { call, operation } = job;
   if (operation !== null) return poll(context, { call, operation, isResumed: true }, signal);
   signal.throwIfAborted();
-  const start = exceptRunGone(signal);
+  const start = unlessRunIsGone(signal);
   const begun = await withinTime(START_MS, start.signal, (own) => context.adapter.startJob(call, own)).finally(
     start.stop,
   );
@@ -62,7 +62,7 @@ export class RunGone extends Error {
  * Follows a signal, except for RunGone: if a start is interrupted, the job continues at the provider, billed and under a
  * name that nobody knows. So the start may finish, and the job can then be canceled by its name (abandoned-jobs.ts).
  */
-function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
+function unlessRunIsGone(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
   const own = new AbortController();
   const follow = (): void => {
     if (!(signal.reason instanceof RunGone)) own.abort(signal.reason);

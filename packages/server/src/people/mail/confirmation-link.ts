@@ -21,7 +21,7 @@ export function confirmationOf(send: ((email: string, link: string) => Promise<v
   };
 }
 
-interface Asked {
+interface PageRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly headers?: Headers | undefined;
@@ -32,7 +32,7 @@ interface Asked {
  * the header that our scripts send, and pages of other origins may not send it. Null: the request came from our pages,
  * or is about something else.
  */
-export function confirmationPage({ path, query, headers }: Asked, url: string): string | null {
+export function confirmationPage({ path, query, headers }: PageRequest, url: string): string | null {
   if (path !== PATH || headers?.get("content-type") === "application/json") return null;
   return pageOf(url, typeof query?.["token"] === "string" ? query["token"] : "");
 }

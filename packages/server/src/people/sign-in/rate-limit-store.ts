@@ -1,6 +1,6 @@
 import type { Queryable } from "../../platform/database/database.ts";
 
-export interface Asked {
+export interface AttemptCount {
   /** Number of attempts within the window, including this one. */
   readonly count: number;
   /** Time until the window ends. */
@@ -8,8 +8,8 @@ export interface Asked {
 }
 
 /** Counts attempts, in the same rows that limit sign-ins. The window begins with the first attempt. */
-export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<Asked> {
-  const [row] = await db.query<Asked>(
+export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<AttemptCount> {
+  const [row] = await db.query<AttemptCount>(
     `insert into auth_rate_limits as stored (id, key, count, last_request)
      values (gen_random_uuid(), $1, 1, extract(epoch from promptd_now()) * 1000)
      on conflict (key) do update set

@@ -54,11 +54,11 @@ export interface SessionsOptions {
   /** False: operators hand over what would otherwise be mailed. */
   readonly hasMail: boolean;
   /** A person may set a new password through this link, once, within an hour. */
-  readonly onResetAsked: (email: string, link: string) => Promise<void>;
+  readonly onResetRequested: (email: string, link: string) => Promise<void>;
   /** A person has set a new password through such a link. */
   readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
   /** A person who signed up confirms their address through this link; null: no confirmation is required. */
-  readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
+  readonly onVerificationRequested: ((email: string, link: string) => Promise<void>) | null;
   /** Called if somebody signs up with the address of an existing person, and confirmation is required. */
   readonly onTakenAddress: (email: string) => Promise<void>;
 }
@@ -138,7 +138,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 function createAuth(options: SessionsOptions, url: string) {
   const { log, secret, newId } = options;
-  const requireEmailVerification = options.onVerificationAsked !== null;
+  const requireEmailVerification = options.onVerificationRequested !== null;
   const services = Object.entries(options.services).map(([name, one]) => [name, { ...one, requireEmailVerification }]);
   return betterAuth({
     appName: "promptd",
@@ -161,7 +161,7 @@ function createAuth(options: SessionsOptions, url: string) {
       requireEmailVerification,
       onExistingUserSignUp: ({ user }) => options.onTakenAddress(user.email),
     },
-    ...confirmationOf(options.onVerificationAsked, url),
+    ...confirmationOf(options.onVerificationRequested, url),
     hooks: { before: beforeActions(options, url) },
     disabledPaths: DISABLED_PATHS,
     // A reset token opens an account for an hour, so only its hash is stored.
@@ -251,7 +251,7 @@ const RESET_PATH = "/request-password-reset";
  *
  * Redirects people who open a confirmation link directly to its page.
  */
-function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url: string) {
+function beforeActions({ db, log, hasMail, onResetRequested }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
     const page = confirmationPage(context, url);
     if (page !== null) throw context.redirect(page);
@@ -263,7 +263,7 @@ function beforeActions({ db, log, hasMail, onResetAsked }: SessionsOptions, url:
     if (!given.success) return null; // better-auth says what is wrong with it
     const email = given.data.email.toLowerCase();
     void beginReset(context.context.internalAdapter, email)
-      .then((token) => (token === null ? undefined : onResetAsked(email, `${url}/reset-password#${token}`)))
+      .then((token) => (token === null ? undefined : onResetRequested(email, `${url}/reset-password#${token}`)))
       .catch((error: unknown) => log.error({ err: error }, "a requested password reset could not be started"));
     const next = hasMail ? "a link to set a new password is on its way" : "operators can see that a link was requested";
     return context.json({ status: true, message: `If an account with this address exists, ${next}.` });

@@ -72,9 +72,9 @@ const REFUSALS: readonly Refusal[] = [
  * may go away on its own.
  */
 export function findAdvice(code: string, text: string): string | null {
-  const isMeant = (refusal: Refusal) =>
+  const matches = (refusal: Refusal) =>
     code === POOLER
       ? refusal.text?.test(text) === true
       : refusal.code?.test(code) === true && refusal.said?.test(text) !== false;
-  return REFUSALS.find(isMeant)?.advice ?? null;
+  return REFUSALS.find(matches)?.advice ?? null;
 }

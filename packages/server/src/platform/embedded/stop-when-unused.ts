@@ -50,7 +50,7 @@ async function connectToStop(files: ClusterFiles): Promise<Session | null> {
  */
 async function hasOtherUsers(session: Session): Promise<boolean> {
   let hasOthers = false;
-  const areOwnGone = async () => {
+  const haveOwnEnded = async () => {
     const { rows } = await session.query<{ own: number; others: number }>(
       `select (count(*) filter (where split_part(application_name, ':', 3) = $1))::int as own,
               (count(*) filter (where split_part(application_name, ':', 3) <> $1))::int as others
@@ -61,6 +61,6 @@ async function hasOtherUsers(session: Session): Promise<boolean> {
     hasOthers = others > 0;
     return own === 0 ? true : null;
   };
-  await pollUntil(areOwnGone, { everyMs: POLL_MS, timeoutMs: OWN_MS_MAX });
+  await pollUntil(haveOwnEnded, { everyMs: POLL_MS, timeoutMs: OWN_MS_MAX });
   return hasOthers;
 }

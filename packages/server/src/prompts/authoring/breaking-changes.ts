@@ -39,7 +39,7 @@ function refusedNow(before: InputField, after: InputField | undefined): Breaking
   if (typeBefore !== typeAfter && typeAfter !== "text")
     return [refused(`is now of type ${typeAfter}; it was of type ${typeBefore}.`)];
   return [
-    ...choicesGone(before, after).map(refused),
+    ...removedChoices(before, after).map(refused),
     ...narrower(before, after).map(refused),
     ...(before.allowEmpty && !after.allowEmpty && after.default === null ? [refused("can no longer be empty.")] : []),
   ];
@@ -49,7 +49,7 @@ function typeOf({ type, choices }: InputField): string {
   return type ?? (choices === null ? "text" : "select");
 }
 
-function choicesGone(before: InputField, after: InputField): string[] {
+function removedChoices(before: InputField, after: InputField): string[] {
   const names = new Set(after.choices?.map(({ name }) => name));
   const gone = after.choices === null ? [] : (before.choices ?? []).filter(({ name }) => !names.has(name));
   if (gone.length === 0) return [];

@@ -27,7 +27,7 @@ import {
   type Draft,
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
-import { findMeant, requireOwnPrompt, requireOwnVersion } from "./own-prompts-store.ts";
+import { findIntendedPrompts, requireOwnPrompt, requireOwnVersion } from "./own-prompts-store.ts";
 import { beforeReading } from "./read-in-order.ts";
 
 export interface DraftOptions {
@@ -217,7 +217,7 @@ export async function publishPromptFile(
   await beforeReading(accountId);
   const parsed = orIssues(() => parsePromptFile(text, catalogue, options));
   const read = await withOwnIds(db, parsed, accountId);
-  const meant = await findMeant(db, accountId, read);
+  const meant = await findIntendedPrompts(db, accountId, read);
   const sources = read.map((source, at) => {
     const draft = meant[at]?.isDraft === true ? meant[at].promptId : null;
     if (read.some(({ promptId }) => promptId !== null && promptId === draft)) return source;

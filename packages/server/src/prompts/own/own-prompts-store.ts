@@ -156,7 +156,7 @@ export async function requireOwnVersion(
 }
 
 /** A prompt of the account that a file without an id refers to. */
-export interface MeantPrompt {
+export interface IntendedPrompt {
   readonly promptId: string;
   /** True: it was never published, and its draft has the file's title. False: it has the file's slug. */
   readonly isDraft: boolean;
@@ -167,11 +167,11 @@ export interface MeantPrompt {
  * draft with its title, if no other file has that title. In the order of the files; null: the file would be a new
  * prompt.
  */
-export async function findMeant(
+export async function findIntendedPrompts(
   db: Queryable,
   accountId: string,
   files: readonly { readonly slug: string; readonly title: string }[],
-): Promise<(MeantPrompt | null)[]> {
+): Promise<(IntendedPrompt | null)[]> {
   const text = `select bySlug.id as "bySlug", byTitle.id as "byTitle"
     from unnest($2::text[], $3::text[]) with ordinality file (slug, title, at)
     left join prompts bySlug on bySlug.author_id = $1 and bySlug.own_slug = file.slug

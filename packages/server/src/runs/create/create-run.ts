@@ -84,7 +84,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     planned = planRun(request, await reading, options); // 422
   } catch (error) {
     if (recalled === null || !isRefusal(error)) throw error;
-    planned = await planAnew(request, options); // the prompt may be unpublished by now, which must be reported first
+    planned = await planAgain(request, options); // the prompt may be unpublished by now, which must be reported first
   }
   // Before the run exists, so that its first model call already streams.
   if (request.isFollowed === true) await followRuns(options.db, [request.runId]);
@@ -137,7 +137,7 @@ function planRun(request: RunRequest, prompt: LivePrompt, options: CreateRunOpti
 }
 
 /** Plans with the current terms. @throws Problem 404, 410 or 422 */
-async function planAnew(request: RunRequest, options: CreateRunOptions): Promise<PlannedRun> {
+async function planAgain(request: RunRequest, options: CreateRunOptions): Promise<PlannedRun> {
   return planRun(request, await getRunnablePrompt(request, options), options);
 }
 
@@ -158,14 +158,14 @@ export async function quoteRun(
 /** A planned run, complete except for where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
 
-interface AskedPrompt {
+interface PromptRequest {
   readonly accountId: string;
   readonly body: Pick<CreateRunBody, "promptVersionId">;
 }
 
 /** Finds the prompt version if it may be run now. @throws Problem 404 or 410. */
 export async function getRunnablePrompt(
-  { accountId, body: { promptVersionId } }: AskedPrompt,
+  { accountId, body: { promptVersionId } }: PromptRequest,
   { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
 ): Promise<LivePrompt> {
   const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
@@ -239,7 +239,7 @@ async function insertOnTerms(
   const { textInputs } = planned;
   const outcome = await insertRun({ ...planned, inputs: { textInputs, images } }, images, options);
   if (outcome.kind !== "other_terms") return judge(outcome, planned);
-  return insertOnTerms(request, await planAnew(request, options), images, options);
+  return insertOnTerms(request, await planAgain(request, options), images, options);
 }
 
 /** Opens a transaction only if something else commits with the run. */

@@ -119,10 +119,10 @@ export class WaitingHub {
     return this.#waiters.get(runId) ?? [];
   }
 
-  /** Ends the waits for a run that `isMeant` selects. */
-  #end(runId: string, run: Run | null, isMeant: (waiter: Waiter) => boolean): void {
+  /** Ends the waits for a run that `isSelected` selects. */
+  #end(runId: string, run: Run | null, isSelected: (waiter: Waiter) => boolean): void {
     const waiters = this.#waitersOf(runId);
-    const ended = waiters.filter(isMeant);
+    const ended = waiters.filter(isSelected);
     if (ended.length === waiters.length) this.#waiters.delete(runId);
     else if (ended.length > 0)
       this.#waiters.set(
@@ -133,8 +133,8 @@ export class WaitingHub {
     for (const waiter of ended) waiter.resolve(run);
   }
 
-  #endAll(isMeant: (waiter: Waiter) => boolean): void {
-    for (const [runId, waiters] of this.#waiters) if (waiters.some(isMeant)) this.#end(runId, null, isMeant);
+  #endAll(isSelected: (waiter: Waiter) => boolean): void {
+    for (const [runId, waiters] of this.#waiters) if (waiters.some(isSelected)) this.#end(runId, null, isSelected);
   }
 
   async #poll(runIds: readonly string[]): Promise<void> {

@@ -140,6 +140,6 @@ function completionsOf(token: Token, { counts, table }: ReadingRules): WeightedW
   const completions = completeWord(token, counts.vocabulary);
   if (token.word.length <= SHORT_LAST_WORD || !table.hasWord(token.word)) return completions;
   const titlesOf = (word: string) => counts.vocabulary.find(word)?.titleCount ?? 0;
-  const isMeantWhole = titlesOf(token.word) * FAR_MORE_USUAL >= titlesOf(completions[0]?.word ?? "");
-  return isMeantWhole ? [] : completions;
+  const isWholeWord = titlesOf(token.word) * FAR_MORE_USUAL >= titlesOf(completions[0]?.word ?? "");
+  return isWholeWord ? [] : completions;
 }

@@ -39,14 +39,14 @@ export function WebhookSection() {
   return <RowShapes what="the webhook" title="Webhook" rows={3} />;
 }
 
-type Asking = "change" | "roll" | "delete" | null;
+type OpenDialog = "change" | "roll" | "delete" | null;
 
 function Shown({ webhook }: { readonly webhook: Webhook }) {
   const { webhookId } = webhook;
   const params = { webhookId };
   const queries = useQueryClient();
   const isOwner = useIsOwner();
-  const [asking, setAsking] = useState<Asking>(null);
+  const [openDialog, setOpenDialog] = useState<OpenDialog>(null);
   const [rolled, setRolled] = useState<CreatedWebhook | null>(null);
   const refresh = async () => {
     await Promise.all(
@@ -81,7 +81,7 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
             isEnabled ? "Webhook enabled" : "Webhook disabled",
           )
         }
-        onAsk={setAsking}
+        onAsk={setOpenDialog}
       />
       <Deliveries
         webhook={webhook}
@@ -92,8 +92,8 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
       />
       <Dialogs
         webhook={webhook}
-        asking={asking}
-        onClose={() => setAsking(null)}
+        openDialog={openDialog}
+        onClose={() => setOpenDialog(null)}
         onRolled={setRolled}
         refresh={refresh}
       />
@@ -103,21 +103,21 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
 
 interface DialogsProps {
   readonly webhook: Webhook;
-  readonly asking: Asking;
+  readonly openDialog: OpenDialog;
   readonly onClose: () => void;
   readonly onRolled: (webhook: CreatedWebhook) => void;
   readonly refresh: () => Promise<void>;
 }
 
 /** Dialogs for changing, rolling, and deleting a webhook. */
-function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolled, refresh }: DialogsProps) {
+function Dialogs({ webhook: { webhookId, url, events }, openDialog, onClose, onRolled, refresh }: DialogsProps) {
   const params = { webhookId };
   const queries = useQueryClient();
   const navigate = useNavigate();
   return (
     <>
       <FormDialog
-        isOpen={asking === "change"}
+        isOpen={openDialog === "change"}
         onClose={onClose}
         title="Change webhook"
         submit="Save"
@@ -136,7 +136,7 @@ function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolle
         <EventChoice chosen={events} />
       </FormDialog>
       <FormDialog
-        isOpen={asking === "roll"}
+        isOpen={openDialog === "roll"}
         onClose={onClose}
         title="Roll the secret?"
         description="The webhook gets a new secret. For a day, events are signed with both."
@@ -147,7 +147,7 @@ function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolle
         }}
       />
       <FormDialog
-        isOpen={asking === "delete"}
+        isOpen={openDialog === "delete"}
         onClose={onClose}
         title="Delete this webhook?"
         description="It receives no more events, and its delivery history is deleted. This can’t be undone."
@@ -169,7 +169,7 @@ interface HeadProps {
   readonly isOwner: boolean;
   readonly onTest: () => void;
   readonly onEnable: (isEnabled: boolean) => void;
-  readonly onAsk: (asking: Asking) => void;
+  readonly onAsk: (openDialog: OpenDialog) => void;
 }
 
 function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
