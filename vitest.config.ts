@@ -2,17 +2,17 @@ import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
+/** The file to which results are also written as JSON, for a caller that counts them (.ci/run). */
 const jsonFile = process.env["VITEST_JSON_FILE"];
 
-/** They kill and stop processes and break the database, the network and the file store, and take minutes: `npm run test:faults`. */
+/** They kill and stop processes, break the database, the network, and the file store, and take minutes: `npm run test:faults`. */
 export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 /**
- * What a fresh machine meets, which takes a third of all test time: whole first starts with a cluster and a marketplace
- * of their own, every command of the README and the docs, every page of the console, the ways of readers, authors, owners
- * and operators through it, and search beside its peers: `npm run test:long`. The ways in and to a finished run stay in
- * `npm test`.
+ * What happens on a new machine, which takes a third of all test time: whole first starts with their own cluster and
+ * marketplace, every command in the README and the docs, every page of the console, the journeys of readers, authors,
+ * owners, and operators, and search compared with its peers: `npm run test:long`. Signing in and the path to a finished
+ * run stay in `npm test`.
  */
 export const LONG_TESTS = [
   "packages/cli/test/{docs-blocks,move-secret,readme-providers,start,start-database,terminal}.test.ts",
@@ -22,8 +22,8 @@ export const LONG_TESTS = [
 ];
 
 /**
- * They take longest, so they start first: one that began last would run alone in the end. Those of `npm test` alternate
- * between what works and what waits.
+ * The slowest files start first: a slow file that starts last would run alone at the end. Those of `npm test` alternate
+ * between files that compute and files that wait.
  */
 const LONGEST = [
   "faults-points-kill",
@@ -55,8 +55,8 @@ const LONGEST = [
 ].map((name) => `/${name}.test.ts`);
 
 /**
- * They wait for periods, processes and time limits longer than they work, so they are spread among the others: side by
- * side they left a quarter of the processor idle for twenty seconds.
+ * These mostly wait for periods, processes, and time limits, so they are spread among the others: next to each other,
+ * they left a quarter of the processor time idle for twenty seconds.
  */
 const WAITING = [
   "own-names",
@@ -77,7 +77,7 @@ const WAITING = [
   "secrets",
 ].map((name) => `/${name}.test.ts`);
 
-/** The longest first, in the order of their list; those that wait among two thirds of the rest: the last are over at once. */
+/** The longest first, in the order of their list; then the waiting files among the first two thirds of the rest. */
 class BusyThroughout extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -92,7 +92,7 @@ class BusyThroughout extends BaseSequencer {
 }
 
 export default defineConfig({
-  // The `promptd-source` condition leads from package to package to the TypeScript sources; without it a stale dist is loaded.
+  // The `promptd-source` condition resolves packages to their TypeScript sources; without it, a stale dist is loaded.
   resolve: { conditions: ["promptd-source"] },
   ssr: { resolve: { conditions: ["promptd-source"], externalConditions: ["promptd-source"] } },
   test: {
@@ -100,15 +100,16 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, FAULT_TESTS, ...LONG_TESTS],
     globalSetup: "packages/console/test/support/global-setup.ts",
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
-    // Many tests wait for a database or a process: four leave a quarter of two cores idle, five 7 %, eight nothing, but
-    // they need a fifth more of the processor for the same (docs/decisions/2026-11-27-what-tests-cost.md).
+    // Many tests wait for a database or a process. On two cores, four workers leave a quarter idle, five 7%, and eight
+    // nothing, but eight take a fifth more processor time for the same tests
+    // (docs/decisions/2026-11-27-what-tests-cost.md).
     maxWorkers: Math.max(5, availableParallelism()),
-    // A worker runs many files: loading the sources anew for each took a third of the processor time (2026-11-22).
+    // A worker runs many files: reloading the sources for each took a third of the processor time (2026-11-22).
     isolate: false,
-    // Nothing of a worker lives long enough to be worth the care that V8 takes of memory. Young objects fill the usual 16
-    // MiB, and old ones the first few, so often that collecting them took a tenth of the processor time; five processes on
-    // two cores win nothing by collecting with several threads; and code that is dropped when it rests is compiled again
-    // for the next file (2026-11-27).
+    // A worker does not live long enough for V8's memory management to pay off. With the defaults, young objects fill
+    // their 16 MiB, and old ones the initial space, so often that collecting them took a tenth of the processor time. Five
+    // processes on two cores gain nothing from several collector threads, and unused code that is dropped is compiled
+    // again for the next file (2026-11-27).
     execArgv: [
       "--max-semi-space-size=64",
       "--initial-old-space-size=512",
@@ -116,7 +117,7 @@ export default defineConfig({
       "--no-flush-bytecode",
     ],
     sequence: { sequencer: BusyThroughout },
-    // As `eventually` of the tests: a busy machine may need more than the usual second.
+    // Like `eventually` in the tests: a busy machine may need more than the default second.
     expect: { poll: { timeout: 40_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import usual from "./vitest.config.ts";
 
-/** The tests that mutants of the TypeScript rules are run against (stryker.config.json); the whole suite would take days. */
+/** The tests that run against mutants of the TypeScript rules (stryker.config.json); the whole suite would take days. */
 const TESTS = [
   "packages/server/src/accounts/*.test.ts",
   "packages/server/src/credits/*.test.ts",
@@ -14,7 +14,7 @@ const TESTS = [
   "packages/server/test/*/{file-keys,http-edge}.test.ts",
 ];
 /**
- * Fewer of them, joined by commas, for one file: every mutant starts a process for each test file that meets it.
+ * Selects some of them, separated by commas, for one file: each mutant starts a process for every test file that reaches it.
  * `PROMPTD_MUTATION_TESTS=packages/server/test/accounts/key-plan-and-rate-limit.test.ts npm run mutate -- --mutate packages/server/src/accounts/key-plan-and-rate-limit.ts`
  */
 const chosen = process.env["PROMPTD_MUTATION_TESTS"]?.split(",");
@@ -24,9 +24,9 @@ export default defineConfig({
   test: {
     ...usual.test,
     include: chosen ?? TESTS,
-    globalSetup: "packages/server/test/support/global-setup.ts", // none of these opens a page of the console
-    execArgv: [], // mutants run in threads, which take no settings of the heap
+    globalSetup: "packages/server/test/support/global-setup.ts", // none of these opens a console page
+    execArgv: [], // mutants run in threads, which do not accept heap settings
     reporters: ["default"],
-    isolate: true, // a mutant of what runs while a module is loaded needs one that is loaded anew
+    isolate: true, // a mutant of code that runs while a module loads needs a newly loaded module
   },
 });

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { defineCase } from "../harness/bench-case.ts";
 import { readCorpus, readJudgments } from "../search/evaluation-data.ts";
 import type { CorpusPrompt } from "../search/evaluation-data.ts";
-import { DEAR_QUERIES, dearPrompts, growCatalogue } from "../search/grown-catalogue.ts";
+import { EXPENSIVE_QUERIES, dearPrompts, growCatalogue } from "../search/grown-catalogue.ts";
 import { meanOf, percentile } from "../search/measures.ts";
 import { createLegs, createOwnSearch, indexCorpus } from "../search/own-systems.ts";
 import { createFullText } from "../search/peers.ts";
@@ -128,7 +128,7 @@ async function measureBlocking(system: System) {
 async function measureDear(system: System) {
   await system.find(queries[0] ?? ""); // loads the new prompts
   const rows = [];
-  for (const [name, queryOf] of Object.entries(DEAR_QUERIES)) {
+  for (const [name, queryOf] of Object.entries(EXPENSIVE_QUERIES)) {
     const held: number[] = [];
     const ms: number[] = [];
     for (let round = 0; round < HELD_ROUNDS; round += 1) {

@@ -15,16 +15,16 @@ export interface CorpusPrompt {
 
 export interface JudgedQuery {
   readonly qid: string;
-  /** `lexical`, `typo`, `paraphrase`, `need` or `foreign`: they fail in different ways. */
+  /** `lexical`, `typo`, `paraphrase`, `need`, or `foreign`, which fail in different ways. */
   readonly cls: string;
   readonly q: string;
-  /** Prompt id -> grade 1 to 3; what is not named is not relevant. */
+  /** Prompt id -> grade 1 to 3. Other prompts are not relevant. */
   readonly rel: Readonly<Record<string, number>>;
-  /** Queries of the own set: `mend` may be looked at one by one when a rule is mended, `test` only as a sum. */
+  /** In the own set: `mend` queries may be examined one by one when a rule is fixed, `test` queries only as a total. */
   readonly half?: "mend" | "test";
 }
 
-/** The development judgments, those written later without them, short needs, and queries in five other languages. */
+/** The development judgments, judgments written later without them, short needs, and queries in five other languages. */
 export const JUDGMENT_SETS = {
   dev: new URL("judgments.dev.json", import.meta.url),
   own: new URL("judgments.own.json", import.meta.url),
@@ -42,7 +42,7 @@ export function readJudgments(file: string | URL = JUDGMENT_SETS.dev): JudgedQue
   return JSON.parse(readFileSync(file, "utf8")) as JudgedQuery[];
 }
 
-/** The ids of the corpus are kept as prompt ids, so that judgments can be compared. */
+/** Corpus ids become prompt ids, so that judgments can be compared. */
 export function documentOf(prompt: CorpusPrompt): SearchDocument {
   return {
     promptId: prompt.id,

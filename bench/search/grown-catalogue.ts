@@ -1,12 +1,12 @@
-/** Catalogues of any size for measuring time, as they grow in earnest, and with prompts that make some queries dear. */
+/** Catalogues of any size for measuring time: with realistic growth, and with prompts that make some queries expensive. */
 import type { CorpusPrompt } from "./evaluation-data.ts";
 
-/** Heaps' law: twice the prompts have about one and a half times the words. */
+/** Heaps' law: twice as many prompts have about one and a half times as many words. */
 const VOCABULARY_EXPONENT = 0.6;
 
 /**
- * `count` prompts: the corpus first, then titles, descriptions and tags of different prompts put together, so that word
- * frequencies stay real. Each also brings the new words that so many prompts would. Always the same.
+ * Returns `count` prompts: the corpus first, then titles, descriptions, and tags of different prompts combined, so that
+ * word frequencies stay realistic. Each adds as many new words as real growth would. The result is always the same.
  */
 export function growCatalogue(corpus: readonly CorpusPrompt[], count: number): CorpusPrompt[] {
   const pick = (i: number, step: number) => corpus[(i * step + Math.floor(i / corpus.length) * 7919) % corpus.length];
@@ -32,7 +32,7 @@ function wordsOf(corpus: readonly CorpusPrompt[]): string[] {
   return [...new Set(texts.join(" ").match(/\b[a-z]{4,}\b/g))].toSorted();
 }
 
-/** The first half of one word and the second of another: reads like a word, and is of the letters that words have. */
+/** The first half of one word and the second half of another: it reads like a word and has common letters. */
 function newWord(words: readonly string[], n: number): string {
   const first = words[(n * 7919) % words.length] ?? "";
   const second = words[(n * 104_729 + Math.floor(n / words.length) * 31 + 11) % words.length] ?? "";
@@ -44,7 +44,7 @@ const FIRST_CHARACTER = 0x4e00;
 const COUNTS = { pairs: 4_000, pairsPerPrompt: 10, longTitles: 200, sameTitles: 500, stopWordTitles: 2_000 };
 const SAME_TITLE = "Untitled draft";
 
-/** Prompts that a catalogue may have, and that make queries dear which are made for them. */
+/** Prompts that a catalogue may have, and that make certain queries expensive. */
 export function dearPrompts(): CorpusPrompt[] {
   const empty = { description: "", tags: [], variables: [] };
   const pairs = Array.from(
@@ -85,10 +85,10 @@ function promptId(kind: number, n: number): string {
 const QUERY_MAX = 200;
 
 /**
- * Queries made to hold the process, by name. They differ by round: what a search remembers of the last one must not
- * be what is measured.
+ * Queries designed to block the process, by name. They differ by round, so that nothing cached from the previous round
+ * is measured.
  */
-export const DEAR_QUERIES: Readonly<Record<string, (round: number) => string>> = {
+export const EXPENSIVE_QUERIES: Readonly<Record<string, (round: number) => string>> = {
   "unknown words of common letters": (round) => fill((i) => `${shuffled("tarinoses", 31 * round + i)} `),
   "unknown long words of common letters": (round) => fill((i) => `${shuffled("interantoinals", 31 * round + i)} `),
   "unknown short words": (round) => fill((i) => `${shuffled("seriato", 31 * round + i)} `),
@@ -105,7 +105,7 @@ export const DEAR_QUERIES: Readonly<Record<string, (round: number) => string>> =
   "a title that hundreds have": () => SAME_TITLE,
 };
 
-/** Pieces until the text is as long as a query may be. */
+/** Adds pieces until the text is as long as a query may be. */
 function fill(piece: (i: number) => string): string {
   let text = "";
   for (let i = 0; Array.from(text).length < QUERY_MAX; i += 1) text += piece(i);
@@ -116,7 +116,7 @@ function letter(n: number): string {
   return String.fromCodePoint(97 + (n % 26));
 }
 
-/** The same letters in another order; the same each time. */
+/** The same letters in another order, which depends only on the seed. */
 function shuffled(word: string, seed: number): string {
   const letters = Array.from(word);
   let state = seed + 1;

@@ -1,4 +1,4 @@
-/** promptd's search as the service runs it, and its legs alone. */
+/** promptd's search as the service runs it, and its parts alone. */
 import { systemClock } from "../../packages/server/src/platform/clock.ts";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
@@ -39,7 +39,7 @@ export async function createOwnSearch(db: Database, embeddings: RemoteEmbedder |
     clock: systemClock,
     embeddings,
     embeddingDeadlineMs: 10_000,
-    wordsTimeoutMs: WORDS_TIMEOUT_MS, // a busy machine must not make them titles alone
+    wordsTimeoutMs: WORDS_TIMEOUT_MS, // even a busy machine must search the words, not only the titles
   });
   const embed = search.ticks.find(({ name }) => name.startsWith("search-embed "));
   const isReady = async () => {
@@ -90,7 +90,7 @@ export async function createLegs(db: Database): Promise<System[]> {
     },
     {
       name: "dense leg",
-      find: async (query) => idsOf((await findByBuiltIn(base, matrix, await plan(query), DEPTH))?.neighbours ?? []),
+      find: async (query) => idsOf((await findByBuiltIn(base, matrix, await plan(query), DEPTH))?.neighbors ?? []),
     },
   ];
 }

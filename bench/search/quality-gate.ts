@@ -1,4 +1,4 @@
-/** The figures below which a change of search may not go. */
+/** The minimum figures that search must reach after a change. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { classesOf, scoresOf } from "./quality-report.ts";
@@ -7,13 +7,13 @@ import type { Measured, Summary } from "./quality-report.ts";
 export const STORED_FILE = new URL("../results/search.json", import.meta.url);
 
 export interface StoredResult {
-  /** Of everything the peers' figures depend on: when it is another, they have to be measured again. */
+  /** The hash of everything that the peers' figures depend on. If it changes, they must be measured again. */
   readonly inputs: string;
-  /** Name of the set -> figures of every system. */
+  /** Set name -> figures of every system. */
   readonly sets: Readonly<Record<string, readonly Summary[]>>;
 }
 
-/** nDCG@10 without a key. Of dev and own .005 below what they had before search knew needs and other languages. */
+/** nDCG@10 without a key. For dev and own: .005 below the figures before search knew needs and other languages. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   dev: { lexical: 0.9603, typo: 0.9601, paraphrase: 0.3326, all: 0.63 },
   own: { lexical: 0.9346, typo: 0.9363, paraphrase: 0.3294 },
@@ -22,19 +22,19 @@ const REQUIRED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 };
 const TOLERANCE = 0.01;
 
-/** @returns one sentence for every figure that is too low; empty when all hold. The first of `systems` is promptd. */
+/** @returns one sentence per figure that is too low; empty if all are met. The first of `systems` is promptd. */
 export function checkGate(set: string, systems: readonly Measured[], peers: readonly Summary[]): string[] {
   const [own] = systems;
   if (own === undefined) return ["nothing was measured"];
-  const kept = readStored().sets[set]?.find(({ name }) => name === own.name);
+  const stored = readStored().sets[set]?.find(({ name }) => name === own.name);
   return classesOf(own).flatMap((cls) => {
     const value = scoresOf(own, cls).ndcg;
     const bounds = [
       { bound: REQUIRED[set]?.[cls] ?? 0, what: "required" },
-      { bound: (kept?.classes[cls]?.ndcg ?? 0) - TOLERANCE, what: `kept result less ${TOLERANCE}` },
+      { bound: (stored?.classes[cls]?.ndcg ?? 0) - TOLERANCE, what: `stored result minus ${TOLERANCE}` },
       ...peers.map(({ name, classes }) => ({
         bound: (classes[cls]?.ndcg ?? 0) - TOLERANCE,
-        what: `${name} less ${TOLERANCE}`,
+        what: `${name} minus ${TOLERANCE}`,
       })),
     ];
     return bounds
@@ -45,7 +45,7 @@ export function checkGate(set: string, systems: readonly Measured[], peers: read
 
 const PEERS = ["full text", "trigram", "MiniSearch", "Fuse.js"];
 
-/** The peers' kept figures: their code, their settings and the data are fixed, and one of them takes minutes. */
+/** The peers' stored figures: their code, settings, and data are fixed, and one of them takes minutes. */
 export function readStoredPeers(set: string): Summary[] {
   const found = (readStored().sets[set] ?? []).filter(({ name }) => PEERS.includes(name));
   if (found.length !== PEERS.length) throw new Error(`bench/results/search.json lacks peers for the set ${set}.`);

@@ -1,4 +1,4 @@
-/** Runs a system over judged queries, and prints what came of it. */
+/** Runs a system over judged queries, and prints the results. */
 import type { JudgedQuery } from "./evaluation-data.ts";
 import { bootstrapInterval, meanOf, percentile, scoreRanking } from "./measures.ts";
 import type { Scores } from "./measures.ts";
@@ -18,7 +18,7 @@ export interface MeasuredSet {
   readonly systems: Measured[];
 }
 
-/** Every class of the queries, and the mean over all of them. */
+/** Every query class, and the mean of all queries. */
 const ALL = "all";
 
 export function classesOf({ results }: Measured): string[] {
@@ -27,7 +27,7 @@ export function classesOf({ results }: Measured): string[] {
 
 export interface Summary {
   readonly name: string;
-  /** Class of queries -> figures. */
+  /** Query class -> figures. */
   readonly classes: Readonly<Record<string, Scores>>;
   readonly p50Ms: number;
   readonly p95Ms: number;
@@ -95,14 +95,14 @@ function printFigures(title: string, systems: readonly Measured[]): void {
 
 function printDifferences([own, ...others]: readonly Measured[]): void {
   if (own === undefined || others.length === 0) return;
-  console.log("\nnDCG@10 of promptd less that of the other, 95 % interval");
+  console.log("\nnDCG@10 of promptd minus the other system's, 95% interval");
   for (const other of others) {
     const cells = classesOf(own).map((cls) => showDifference(own, other, cls).padEnd(28));
     console.log(`${other.name.padEnd(24)}${cells.join("")}`);
   }
 }
 
-/** Queries of the half that nobody looks at are left out. */
+/** Leaves out the half of the queries that is not examined one by one. */
 function printWorst({ systems: [own], queries }: MeasuredSet, titles: ReadonlyMap<string, string>): void {
   if (own === undefined) return;
   console.log("\nworst queries");

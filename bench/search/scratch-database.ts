@@ -1,4 +1,4 @@
-/** A migrated, empty database for one run: on PROMPTD_BENCH_DATABASE_URL's server, else on a throwaway embedded one. */
+/** A migrated, empty database for one run: on PROMPTD_BENCH_DATABASE_URL's server, or else on a temporary embedded one. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Typing errors by a fixed chance: neighbouring keys, exchanged, missing and doubled letters, unfinished last words. */
+/** Typing errors at a fixed rate: neighboring keys, swapped, missing, and doubled letters, unfinished last words. */
 
 const KEYBOARD = ["qwertyuiop", "asdfghjkl", "zxcvbnm"];
 
@@ -13,20 +13,20 @@ export function createDraw(seed: number): () => number {
   };
 }
 
-/** One word misspelt; every third time the last word is cut short as well or instead. */
+/** Misspells one word. In a third of the cases, the last word is also, or instead, cut short. */
 export function spoil(words: readonly string[], draw: () => number): string[] {
-  const spoilt = [...words];
+  const misspelled = [...words];
   const last = words.length - 1;
   const isCut = draw() < 0.33 && (words[last] ?? "").length > 4;
-  if (isCut) spoilt[last] = cutShort(words[last] ?? "", draw);
+  if (isCut) misspelled[last] = cutShort(words[last] ?? "", draw);
   const at = Math.floor(draw() * words.length);
-  if (!isCut || (at !== last && draw() < 0.5)) spoilt[at] = misspell(words[at] ?? "", draw);
-  return spoilt;
+  if (!isCut || (at !== last && draw() < 0.5)) misspelled[at] = misspell(words[at] ?? "", draw);
+  return misspelled;
 }
 
 function cutShort(word: string, draw: () => number): string {
-  const kept = 3 + Math.floor(draw() * (word.length - 3));
-  return word.slice(0, kept);
+  const length = 3 + Math.floor(draw() * (word.length - 3));
+  return word.slice(0, length);
 }
 
 function misspell(word: string, draw: () => number): string {
@@ -36,12 +36,12 @@ function misspell(word: string, draw: () => number): string {
   if (kind === 0) return word.slice(0, at) + word.slice(at + 1);
   if (kind === 1) return word.slice(0, at) + letter + word.slice(at);
   if (kind === 2) return word.slice(0, at - 1) + letter + (word[at - 1] ?? "") + word.slice(at + 1);
-  return word.slice(0, at) + neighbourOf(letter, draw) + word.slice(at + 1);
+  return word.slice(0, at) + neighborOf(letter, draw) + word.slice(at + 1);
 }
 
-function neighbourOf(letter: string, draw: () => number): string {
+function neighborOf(letter: string, draw: () => number): string {
   const row = KEYBOARD.find((keys) => keys.includes(letter)) ?? "";
   const at = row.indexOf(letter);
-  const neighbours = [row[at - 1], row[at + 1]].filter((key) => key !== undefined);
-  return neighbours[Math.floor(draw() * neighbours.length)] ?? letter;
+  const neighbors = [row[at - 1], row[at + 1]].filter((key) => key !== undefined);
+  return neighbors[Math.floor(draw() * neighbors.length)] ?? letter;
 }

@@ -27,7 +27,7 @@ async function endOf(starting: Promise<PromptdProcess>): Promise<string> {
 
 test("a run that needs more memory than any worker has kills three of them and fails, free, while others' runs continue", async () => {
   const fixture = installation();
-  const [greedy, neighbour] = await Promise.all([fixture.createCaller(), fixture.createCaller()]);
+  const [greedy, neighbor] = await Promise.all([fixture.createCaller(), fixture.createCaller()]);
   const api = await fixture.start("api", SMALL);
   const create = (caller: InstallationCaller, way: Way) =>
     caller.clientAt(api.url).runs.create(bodyOf(fixture, way), { respondAsync: true, idempotencyKey: null });
@@ -38,7 +38,7 @@ test("a run that needs more memory than any worker has kills three of them and f
   // Its other runs stay where their images are loaded, so that it holds all of them when it dies.
   const first = await fixture.start("worker", { ...SMALL, PROMPTD_FAULT: "images.after_fetch:hang" });
   const lost = await Promise.all(
-    Array.from({ length: 5 }, () => create(neighbour, { prompt: "photo", ask: "a photo" })),
+    Array.from({ length: 5 }, () => create(neighbor, { prompt: "photo", ask: "a photo" })),
   );
   await until(async () => (await countRuns("attempt = 1")) === 5);
   const { runId } = await create(greedy, HUGE);
@@ -52,7 +52,7 @@ test("a run that needs more memory than any worker has kills three of them and f
   const ends = starts.map(endOf);
   const meanwhile = await Promise.all(
     Array.from({ length: 20 }, () =>
-      neighbour.clientAt(api.url).runs.createAndWait(bodyOf(fixture, { prompt: "paid", ask: "hello" })),
+      neighbor.clientAt(api.url).runs.createAndWait(bodyOf(fixture, { prompt: "paid", ask: "hello" })),
     ),
   );
   expect(meanwhile.map((run) => run.runStatus)).toEqual(Array(20).fill("succeeded"));
@@ -63,7 +63,7 @@ test("a run that needs more memory than any worker has kills three of them and f
   expect(await credits()).toEqual(before);
   const outcome = "select attempt, fail_reason, fail_detail from runs where id = $1";
   expect(await fixture.db.query(outcome, [runId])).toMatchObject([{ attempt: 3, fail_reason: "worker_lost" }]);
-  for (const run of lost) expect((await neighbour.clientAt(api.url).runs.get(run.runId)).runStatus).toBe("succeeded");
+  for (const run of lost) expect((await neighbor.clientAt(api.url).runs.get(run.runId)).runStatus).toBe("succeeded");
   expect(await countRuns("attempt = 2 and status = 'succeeded'")).toBe(5);
   expect(await countRuns("attempt = 1 and status = 'succeeded'")).toBe(20);
   const survivors = (await Promise.allSettled(starts)).flatMap((one) =>

@@ -1,6 +1,6 @@
 /**
  * The order in which a POST /v1/runs is judged: 401, 429, plan, 400, 422 of the shape, earlier run of the
- * Idempotency-Key, 404, 410, 422 of the config, 402 credits, run. Each test breaks two neighbours at once and expects
+ * Idempotency-Key, 404, 410, 422 of the config, 402 credits, run. Each test breaks two neighbors at once and expects
  * the earlier one's answer.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";

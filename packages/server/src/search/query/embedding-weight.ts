@@ -51,13 +51,13 @@ export async function measureAgreement(a: VectorMatrix, b: VectorMatrix): Promis
   let sum = 0;
   for (let i = 0; i < SAMPLE; i += 1) {
     const doc = docs[Math.floor(((i + 0.5) * docs.length) / SAMPLE)] as number;
-    const [near, alsoNear] = [await neighboursOf(doc, a), await neighboursOf(doc, b)];
+    const [near, alsoNear] = [await neighborsOf(doc, a), await neighborsOf(doc, b)];
     sum += [...near].filter((other) => alsoNear.has(other)).length / NEAREST;
   }
   return sum / SAMPLE;
 }
 
-async function neighboursOf(doc: number, matrix: VectorMatrix): Promise<Set<number>> {
+async function neighborsOf(doc: number, matrix: VectorMatrix): Promise<Set<number>> {
   const vector = new Float32Array(matrix.dims);
   matrix.addTo(vector, doc, 1);
   const nearest = await matrix.findNearest(vector, NEAREST + 1);

@@ -59,7 +59,7 @@ async function rankByEvidence(
     ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
   ]);
   const lexical = words.hits;
-  const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
+  const candidates = new Set([...lexical, ...(dense?.neighbors ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.replica.documents.get(doc) ?? []);
   await ports.slice.yieldToEventLoop(); // the vector scan has just ended
   const { titles, isTelling } = await scoreTitles(

@@ -13,8 +13,8 @@ const NOTHING: Evidence = {
 const hit = (doc: number, score: number, isDirect = true) => ({ doc, score, isDirect });
 const near = (doc: number, cosine: number, ownCosine = cosine) => ({ doc, cosine, ownCosine });
 
-function denseOf(neighbours: DenseEvidence["neighbours"], more: Partial<DenseEvidence> = {}): DenseEvidence {
-  return { neighbours, coverage: 1, cosineMin: 0.2, weights: WEIGHTS, ...more };
+function denseOf(neighbors: DenseEvidence["neighbors"], more: Partial<DenseEvidence> = {}): DenseEvidence {
+  return { neighbors, coverage: 1, cosineMin: 0.2, weights: WEIGHTS, ...more };
 }
 const order = (evidence: Partial<Evidence>) => fuse({ ...NOTHING, ...evidence }).map(({ doc }) => doc);
 

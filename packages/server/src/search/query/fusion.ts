@@ -28,7 +28,7 @@ export interface NearDocument {
 }
 
 export interface DenseEvidence {
-  readonly neighbours: readonly NearDocument[];
+  readonly neighbors: readonly NearDocument[];
   /** How much of the query the embedder knows, 0 to 1. */
   readonly coverage: number;
   /** A document without other evidence needs at least this cosine to the query itself. */
@@ -62,13 +62,13 @@ export function fuse(evidence: Evidence): Ranked[] {
   const isDense = dense !== null && dense.coverage > 0;
   const weights = isDense ? trustLetters(dense.weights, 1 - certainty) : WORDS_ONLY;
   const denseWeight = isDense ? weights.dense * dense.coverage : 0;
-  const neighbours = isDense ? dense.neighbours : [];
+  const neighbors = isDense ? dense.neighbors : [];
   const lexicalMax = lexical.reduce((max, { score }) => Math.max(max, score), isDense ? idealLexical : 0);
-  const cosineMax = neighbours.reduce((max, { cosine }) => Math.max(max, cosine), 0);
+  const cosineMax = neighbors.reduce((max, { cosine }) => Math.max(max, cosine), 0);
   const scores = new Map<number, number>();
   const add = (doc: number, score: number) => scores.set(doc, (scores.get(doc) ?? 0) + score);
   for (const { doc, score } of lexical) add(doc, (weights.lexical * score) / lexicalMax);
-  for (const { doc, cosine } of neighbours) if (cosine > 0) add(doc, (denseWeight * cosine) / cosineMax);
+  for (const { doc, cosine } of neighbors) if (cosine > 0) add(doc, (denseWeight * cosine) / cosineMax);
   for (const [doc, likeness] of titles) add(doc, weights.title * likeness);
   const supported = supportedDocs(evidence);
   return [...scores]
@@ -91,7 +91,7 @@ function trustLetters(weights: FusionWeights, doubt: number): FusionWeights {
  * or its correction, a similar title, or a similar meaning.
  */
 function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): Set<number> {
-  const near = dense === null ? [] : dense.neighbours.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
+  const near = dense === null ? [] : dense.neighbors.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
   return new Set([
     ...lexical.filter(({ isDirect }) => isDirect).map(({ doc }) => doc),
     ...(areTitlesTelling ? titles.keys() : []),

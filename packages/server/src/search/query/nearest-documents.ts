@@ -2,7 +2,7 @@
 import { coverageOf, foldQuery, scaleToUnit, type BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import type { DenseEvidence, FusionWeights, NearDocument } from "./fusion.ts";
 import type { QueryPlan } from "./query-plan.ts";
-import type { Neighbour, VectorMatrix } from "../meaning/vector-matrix.ts";
+import type { Neighbor, VectorMatrix } from "../meaning/vector-matrix.ts";
 
 /** Fitted to the built-in embedder on the development queries, 2026-11. */
 const BUILT_IN_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
@@ -26,7 +26,7 @@ export async function findByBuiltIn(
   if (vector === null) return null;
   const candidates = await matrix.findNearest(vector, Math.max(limit, FEEDBACK.candidates));
   return {
-    neighbours: rankWithFeedback(matrix, vector, candidates).slice(0, limit),
+    neighbors: rankWithFeedback(matrix, vector, candidates).slice(0, limit),
     coverage: coverageOf(base, plan.dense),
     cosineMin: BUILT_IN_COSINE_MIN,
     weights: BUILT_IN_WEIGHTS,
@@ -36,7 +36,7 @@ export async function findByBuiltIn(
 function rankWithFeedback(
   matrix: VectorMatrix,
   vector: Float32Array,
-  candidates: readonly Neighbour[],
+  candidates: readonly Neighbor[],
 ): NearDocument[] {
   const nearest = candidates.slice(0, FEEDBACK.documents).filter(({ cosine }) => cosine > 0);
   const total = nearest.reduce((sum, { cosine }) => sum + cosine, 0);
@@ -64,9 +64,9 @@ export async function findByVector(
   vector: Float32Array,
   { certainty, limit }: { readonly certainty: number; readonly limit: number },
 ): Promise<DenseEvidence> {
-  const neighbours = await matrix.findNearest(vector, limit);
+  const neighbors = await matrix.findNearest(vector, limit);
   return {
-    neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
+    neighbors: neighbors.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
     coverage: certainty,
     cosineMin: REMOTE_COSINE_MIN,
     weights: BUILT_IN_WEIGHTS,
@@ -85,8 +85,8 @@ export function mixEvidence(builtIn: DenseEvidence | null, model: DenseEvidence,
     ...(builtIn === null ? [] : [{ evidence: builtIn, weight: 1 - share }]),
   ];
   for (const { evidence, weight } of parts) {
-    const cosineMax = evidence.neighbours.reduce((max, { cosine }) => Math.max(max, cosine), 0);
-    for (const { doc, cosine, ownCosine } of evidence.neighbours) {
+    const cosineMax = evidence.neighbors.reduce((max, { cosine }) => Math.max(max, cosine), 0);
+    for (const { doc, cosine, ownCosine } of evidence.neighbors) {
       const before = mixed.get(doc);
       const own = cosineMax > 0 ? (weight * evidence.coverage * Math.max(0, cosine)) / cosineMax : 0;
       mixed.set(doc, {
@@ -96,7 +96,7 @@ export function mixEvidence(builtIn: DenseEvidence | null, model: DenseEvidence,
     }
   }
   return {
-    neighbours: [...mixed]
+    neighbors: [...mixed]
       .map(([doc, cosines]) => ({ doc, ...cosines }))
       .sort((a, b) => b.cosine - a.cosine || a.doc - b.doc),
     coverage: parts.reduce((sum, { evidence, weight }) => sum + weight * evidence.coverage, 0),
