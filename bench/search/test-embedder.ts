@@ -1,7 +1,7 @@
 /**
- * Replaces an embeddings model, to measure the code path instead of a model: prompts get vectors from their text's hash,
- * and a query gets the noisy mean of its relevant prompts. It knows the answers, so its figures show that the ranking uses
- * a good embedder, but not how good any real one is.
+ * Replaces an embeddings model, to measure the code path instead of a model. Prompts get vectors from their text's hash,
+ * and a query gets the noisy mean of its relevant prompts. It knows the answers, so its figures show that the ranking
+ * uses a good embedder, but not how good any real one is.
  */
 import { createHash } from "node:crypto";
 import { embeddingInput } from "../../packages/server/src/search/indexing/document-terms.ts";
@@ -10,7 +10,7 @@ import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt, JudgedQuery } from "./evaluation-data.ts";
 
 const DIMS = 256;
-/** Weight of the part that the query's vector shares with no prompt; 1.5 leaves a cosine of about 0.5 to a single relevant one. */
+/** Weight of the noise in a query's vector; 1.5 leaves a cosine of about 0.5 to a single relevant prompt. */
 const NOISE = 1.5;
 
 export function createTestEmbedder(corpus: readonly CorpusPrompt[], queries: readonly JudgedQuery[]): RemoteEmbedder {
@@ -39,8 +39,8 @@ const LETTER_RUNS = [3, 4];
 const LETTER_NOISE = 0.5;
 
 /**
- * Replaces a mediocre model: hashed sequences of three and four letters, with noise. It knows spellings but no meanings,
- * and alone finds a third of the paraphrases that the built-in vectors find.
+ * Replaces a mediocre model: hashed sequences of three and four letters, with noise. It knows spellings but no
+ * meanings, and alone finds a third of the paraphrases that the built-in vectors find.
  */
 export function createMediocreEmbedder(): RemoteEmbedder {
   return { model: "test/mediocre", embedTexts: async (texts) => texts.map(letterVector) };

@@ -4,7 +4,7 @@
  */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
-export interface Neighbour {
+export interface Neighbor {
   readonly doc: number;
   /** Cosine after the mean is removed from both. */
   readonly cosine: number;
@@ -124,7 +124,7 @@ export class VectorMatrix {
   }
 
   /** Finds the `limit` nearest documents to a vector of unit length, nearest first. */
-  async findNearest(query: Float32Array, limit: number): Promise<Neighbour[]> {
+  async findNearest(query: Float32Array, limit: number): Promise<Neighbor[]> {
     const centered = this.#center(query);
     if (centered === null) return [];
     const best = new BestRows(limit);
@@ -142,7 +142,7 @@ export class VectorMatrix {
   }
 
   /** Scores the given documents, nearest first. Documents without a row are left out. */
-  rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
+  rank(query: Float32Array, docs: readonly number[]): Neighbor[] {
     const centered = this.#center(query);
     if (centered === null) return [];
     const offset = dot(centered, this.#mean.vector);
@@ -273,7 +273,7 @@ function scaleOf(vector: Float32Array, mean: Mean): number {
 /** Collects the best rows. It sorts only at the end, and drops the worst when it has grown to twice the limit. */
 class BestRows {
   readonly #limit: number;
-  #nearest: Neighbour[] = [];
+  #nearest: Neighbor[] = [];
   #least = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number) {
@@ -289,7 +289,7 @@ class BestRows {
     }
   }
 
-  sorted(): Neighbour[] {
+  sorted(): Neighbor[] {
     return this.#nearest.sort((x, y) => y.cosine - x.cosine || x.doc - y.doc).slice(0, this.#limit);
   }
 }

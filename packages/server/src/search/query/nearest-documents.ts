@@ -33,11 +33,7 @@ export async function findByBuiltIn(
   };
 }
 
-function rankWithFeedback(
-  matrix: VectorMatrix,
-  vector: Float32Array,
-  candidates: readonly Neighbor[],
-): NearDocument[] {
+function rankWithFeedback(matrix: VectorMatrix, vector: Float32Array, candidates: readonly Neighbor[]): NearDocument[] {
   const nearest = candidates.slice(0, FEEDBACK.documents).filter(({ cosine }) => cosine > 0);
   const total = nearest.reduce((sum, { cosine }) => sum + cosine, 0);
   const learned = Float32Array.from(vector);

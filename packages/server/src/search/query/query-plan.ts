@@ -69,7 +69,7 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
   const weights = weighWords(read, counts.vocabulary);
   const words = read.map((word, i) => ({ ...word, weight: weights[i] ?? 1 }));
   const readings = words.map(({ reading }) => reading);
-  const joined = joinNeighbours(words);
+  const joined = joinNeighbors(words);
   const lexical = [
     ...words.flatMap((word, group) => directTerms(group, word, counts, translation)),
     ...joined.flatMap((pair) => joinedTerms(pair, readings, counts)),
@@ -169,7 +169,7 @@ interface Joined {
  * `screen play` is also searched as screenplay, like `screen-play`: in place of both words if documents have it, and by
  * its meaning if the embedder knows it.
  */
-function joinNeighbours(words: readonly WeighedWord[]): Joined[] {
+function joinNeighbors(words: readonly WeighedWord[]): Joined[] {
   return words.slice(1).flatMap(({ token, weight }, i) => {
     const before = words[i];
     if (before === undefined || before.token.isQuoted || token.isQuoted) return [];
