@@ -24,6 +24,15 @@ export const keys: Promise<readonly { readonly keyId: string }[]> = createManage
   .send("listKeys")
   .then(({ rows }) => rows);
 export const code = (error: PromptdError) => error.code;
+// The compiler can write the types of what the methods return into declarations.
+export const run = (id: string) => client.runs.get(id);
+export const runs = () => client.runs.list();
+export const batch = (id: string) => client.batches.get(id);
+export const results = (id: string) => client.batches.results(id);
+export const { prompts, promptVersions, me, resources } = client;
+export const found = () => client.prompts.search("tea");
+export const issues = (error: PromptdError) => error.issues;
+export const session = () => createManageClient({ baseUrl: "http://x", token: "pdm_x" }).send("getSession");
 `;
 const COMPILER = {
   strict: true,
@@ -31,6 +40,7 @@ const COMPILER = {
   target: "es2024",
   lib: ["es2024", "dom"],
   types: [],
+  declaration: true,
   noEmit: true,
 };
 

@@ -47,4 +47,5 @@ export function createManageClient(options: ManageClientOptions): ManageClient {
 
 export { randomKey } from "./random-key.ts";
 export { PromptdConnectionError, PromptdError, PromptdProtocolError } from "./errors.ts";
-export type { WebhookEvent } from "@promptd/contract/manage";
+/** What the endpoints accept and return, so that a program can name it. */
+export type * from "@promptd/contract/manage";
