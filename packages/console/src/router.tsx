@@ -53,6 +53,7 @@ const runs = createRoute({
   validateSearch: (search: Record<string, unknown>): RunsSearch => ({
     status: oneOf(search["status"], RUN_STATUSES),
     q: text(search["q"]),
+    promptId: text(search["promptId"]),
     keyId: text(search["keyId"]),
     model: text(search["model"]),
   }),

@@ -16,7 +16,9 @@ export interface PromptSearch {
 }
 export interface RunsSearch {
   readonly status?: RunStatus | undefined;
+  /** The id of a request, or part of an error. */
   readonly q?: string | undefined;
+  readonly promptId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
 }

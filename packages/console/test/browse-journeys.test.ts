@@ -167,7 +167,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await signInAs(page, server.url, grace);
       await page.goto(`${server.url}/runs`);
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
-      const words = page.getByLabel("Search errors");
+      const words = page.getByLabel("Error text or request ID");
       await words.fill("no such words ");
       await words.press("Enter");
       await page.getByText("No runs match these filters").waitFor();
@@ -178,6 +178,42 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("button", { name: "Clear filters" }).click();
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
       expect(await words.inputValue()).toBe("");
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("runs are found by their prompt and by their request", async () => {
+    const grace = await createTestPerson(server);
+    const { slug } = await server.publish(prompt("A said word", "said"), { authorId: grace.accountId });
+    const { promptVersionId, promptId } = await grace.client.send("getMarketplacePrompt", { params: { slug } });
+    const runs: string[] = [];
+    for (const id of [promptVersionId, drawn.promptVersionId]) {
+      const body = { promptVersionId: id, inputs: { textInputs: { word: "gold" } } };
+      runs.push((await grace.client.send("createRun", { body })).runId);
+    }
+    const [said = ""] = runs;
+    const { requestId } = await grace.client.send("getRun", { params: { runId: said } });
+    await travel(browser, "runs-found", async ({ page, complaints }) => {
+      await signInAs(page, server.url, grace);
+      await page.goto(`${server.url}/runs`);
+      const other = page.getByRole("link", { name: "A drawn word" });
+      await other.waitFor();
+      await page.getByLabel("Prompt", { exact: true }).selectOption("A said word");
+      await page.waitForURL(new RegExp(`promptId=${promptId}`));
+      await other.waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "A said word" }).waitFor();
+      await page.goto(`${server.url}/runs`);
+      await other.waitFor();
+      const search = page.getByLabel("Error text or request ID");
+      await search.fill(requestId?.toUpperCase() ?? "");
+      await search.press("Enter");
+      await other.waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "A said word" }).waitFor();
+      await search.fill(said);
+      await search.press("Enter");
+      await page.getByText("No run was created by this request").waitFor();
+      await page.getByRole("link", { name: "Open run" }).click();
+      await page.getByRole("heading", { name: "A said word", level: 1 }).waitFor();
       expect(complaints).toEqual([]);
     });
   });

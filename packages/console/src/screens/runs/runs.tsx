@@ -1,4 +1,4 @@
-import { RUN_STATUSES } from "@promptd/contract";
+import { ID_FORM, RUN_STATUSES } from "@promptd/contract";
 import type { ManagedRunRow, Page as PageOfRows } from "@promptd/contract/manage";
 import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -24,14 +24,12 @@ export function RunsScreen() {
   const isFiltered = Object.keys(query).length > 0;
   return (
     <Page title="Runs" actions={hasNothing(runs) ? undefined : <Export search={search} />}>
-      {hasNothing(runs) && !isFiltered ? null : (
-        <Filters search={search} onChange={change} models={modelsOf(runs.data)} hasKeys={runs.data !== undefined} />
-      )}
+      {hasNothing(runs) && !isFiltered ? null : <Filters search={search} onChange={change} data={runs.data} />}
       <ListPanel
         list={runs}
         what="The runs"
         shapes={8}
-        empty={isFiltered ? <NothingFound onChange={change} /> : <NothingYet />}
+        empty={isFiltered ? <NothingFound search={search} onChange={change} /> : <NothingYet />}
       >
         {(rows) => <RunTable rows={rows} />}
       </ListPanel>
@@ -42,13 +40,12 @@ export function RunsScreen() {
 interface FiltersProps {
   readonly search: RunsSearch;
   readonly onChange: (next: RunsSearch) => void;
-  /** From the runs shown. */
-  readonly models: readonly string[];
-  /** Whether to load the keys, which wait for the runs. */
-  readonly hasKeys: boolean;
+  /** The runs shown. The keys load after them. */
+  readonly data: InfiniteData<PageOfRows<ManagedRunRow>> | undefined;
 }
 
-function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
+function Filters({ search, onChange, data }: FiltersProps) {
+  const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   return (
     <div className="flex flex-wrap items-center gap-2">
       <div className="w-full sm:w-104">
@@ -62,9 +59,15 @@ function Filters({ search, onChange, models, hasKeys }: FiltersProps) {
           onChange={(value) => onChange({ status: RUN_STATUSES.find((status) => status === value) })}
         />
       </div>
-      <SearchForm label="Search errors" value={search.q} className="w-full sm:w-48" onSearch={(q) => onChange({ q })} />
-      <KeySelect keyId={search.keyId ?? ""} isNeeded={hasKeys} onChange={onChange} />
-      <ModelSelect chosen={search.model} models={models} onChange={onChange} />
+      <SearchForm
+        label="Error text or request ID"
+        value={search.q}
+        className="w-full sm:w-52"
+        onSearch={(q) => onChange({ q })}
+      />
+      <PromptSelect chosen={search.promptId} rows={rows} onChange={onChange} />
+      <KeySelect keyId={search.keyId ?? ""} isNeeded={data !== undefined} onChange={onChange} />
+      <ModelSelect chosen={search.model} rows={rows} onChange={onChange} />
     </div>
   );
 }
@@ -75,15 +78,17 @@ const FORMATS = [
 ] as const;
 
 /** The query for the server. It omits filters that are not set. */
-function queryOf({ status, q, keyId, model }: RunsSearch) {
+function queryOf({ status, q, promptId, keyId, model }: RunsSearch) {
   return {
     ...(status === undefined ? {} : { status }),
-    ...(q === undefined ? {} : { error: q }),
+    ...(q === undefined ? {} : ID_FORM.test(q) ? { requestId: q.toLowerCase() } : { error: q }),
+    ...(promptId === undefined ? {} : { promptId }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(model === undefined ? {} : { model }),
   };
 }
 
+const SELECT = "w-28 2xl:w-40";
 const chosenOf = (value: string) => (value === "" ? undefined : value);
 
 interface KeySelectProps extends Pick<FiltersProps, "onChange"> {
@@ -97,7 +102,7 @@ function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
   return (
     <Select
       aria-label="Key"
-      className="w-32"
+      className={SELECT}
       value={keyId}
       onChange={(event) => onChange({ keyId: chosenOf(event.target.value) })}
     >
@@ -112,20 +117,41 @@ function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
   );
 }
 
-function modelsOf(data: InfiniteData<PageOfRows<ManagedRunRow>> | undefined): string[] {
-  return data?.pages.flatMap(({ rows }) => rows.map(({ model }) => model)) ?? [];
+interface ShownSelectProps extends Pick<FiltersProps, "onChange"> {
+  readonly chosen: string | undefined;
+  readonly rows: readonly ManagedRunRow[];
 }
 
-interface ModelSelectProps extends Pick<FiltersProps, "models" | "onChange"> {
-  readonly chosen: string | undefined;
+/** Prompts of the runs shown, and the chosen prompt. */
+function PromptSelect({ chosen, rows, onChange }: ShownSelectProps) {
+  const titles = new Map(rows.map(({ promptId, title }) => [promptId, title]));
+  if (chosen !== undefined && !titles.has(chosen)) titles.set(chosen, "Another prompt");
+  return (
+    <Select
+      aria-label="Prompt"
+      className={SELECT}
+      value={chosen ?? ""}
+      onChange={(event) => onChange({ promptId: chosenOf(event.target.value) })}
+    >
+      <option value="">Any prompt</option>
+      {[...titles]
+        .toSorted(([, a], [, b]) => a.localeCompare(b))
+        .map(([promptId, title]) => (
+          <option key={promptId} value={promptId}>
+            {title}
+          </option>
+        ))}
+    </Select>
+  );
 }
 
 /** Models of the runs shown, and the chosen model. */
-function ModelSelect({ chosen, models, onChange }: ModelSelectProps) {
+function ModelSelect({ chosen, rows, onChange }: ShownSelectProps) {
+  const models = rows.map(({ model }) => model);
   return (
     <Select
       aria-label="Model"
-      className="w-36"
+      className={SELECT}
       value={chosen ?? ""}
       onChange={(event) => onChange({ model: chosenOf(event.target.value) })}
     >
@@ -156,13 +182,37 @@ function Export({ search }: Pick<FiltersProps, "search">) {
   );
 }
 
-function NothingFound({ onChange }: Pick<FiltersProps, "onChange">) {
+const NO_FILTERS: RunsSearch = {
+  status: undefined,
+  q: undefined,
+  promptId: undefined,
+  keyId: undefined,
+  model: undefined,
+};
+
+function NothingFound({ search, onChange }: Pick<FiltersProps, "search" | "onChange">) {
+  const { q } = search;
+  if (q !== undefined && ID_FORM.test(q)) {
+    return (
+      <Empty
+        icon={ListTree}
+        title="No run was created by this request"
+        action={
+          <Link to="/runs/$runId" params={{ runId: q.toLowerCase() }} className={buttonClass()}>
+            Open run
+          </Link>
+        }
+      >
+        If this is the ID of a run, open the run.
+      </Empty>
+    );
+  }
   return (
     <Empty
       icon={ListTree}
       title="No runs match these filters"
       action={
-        <Button onClick={() => onChange({ status: undefined, q: undefined, keyId: undefined, model: undefined })}>
+        <Button onClick={() => onChange(NO_FILTERS)}>
           <X aria-hidden className="size-4" strokeWidth={1.75} />
           Clear filters
         </Button>
