@@ -139,6 +139,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await button.click();
       await page.getByText("Succeeded", { exact: true }).waitFor();
       await expect.poll(() => page.evaluate(PICTURE_IS_DRAWN)).toBe(true);
+      await page.getByText(/^The file is available until \w+ \d+, \d{4}, /).waitFor();
       expect(bucket.requests.slice(before).map((request) => request.split(" ")[0])).toContain("GET");
       await page.getByRole("link", { name: "Credits" }).click();
       await page.getByRole("img", { name: /credits in 30 days/ }).waitFor();

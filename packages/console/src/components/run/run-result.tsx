@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { creditsQuery, isFinal, sessionQuery } from "../../api.ts";
+import { formatMoment } from "../format.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
 import { useRunText } from "./run-text.ts";
@@ -35,6 +36,7 @@ export function RunResult({ run, isPicture, isNew = false }: RunResultProps) {
       ) : (
         <OutputView outputs={run.outputs} />
       )}
+      <FileExpiry outputs={run.outputs} />
       <About run={run} />
     </div>
   );
@@ -50,6 +52,21 @@ function useCreditsAtEnd(isLive: boolean, isNew: boolean): void {
   useEffect(() => {
     if (endsHere && !isLive) void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
   }, [queries, endsHere, isLive]);
+}
+
+/** When the run's files are deleted. Their signed addresses say so (`e`, in Unix seconds). */
+function FileExpiry({ outputs }: Pick<ManagedRun, "outputs">) {
+  const ends = outputs
+    .filter(({ type }) => type === "image" || type === "video")
+    .map(({ data }) => 1_000 * Number(new URL(data, location.origin).searchParams.get("e")));
+  const endMs = Math.min(...ends);
+  if (ends.length === 0 || !(endMs > Date.now())) return null;
+  return (
+    <p className="text-12 text-dim">
+      {ends.length === 1 ? "The file is" : "The files are"} available until{" "}
+      {formatMoment(new Date(endMs).toISOString())}.
+    </p>
+  );
 }
 
 /** Adds what the outputs do not say: that a failed run cost nothing, and that no AI model was called. */
