@@ -247,6 +247,7 @@ interface Opening {
 
 const OPENINGS: readonly Opening[] = [
   { at: "/keys", button: "Create key" },
+  { at: "/keys", button: "Actions for laptop", item: "Roll" },
   { at: "/keys", button: "Actions for laptop", item: "Revoke" },
   { at: "/settings/tokens", button: "Create token" },
   { at: "/settings/members", button: "Invite" },

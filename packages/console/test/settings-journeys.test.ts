@@ -244,6 +244,51 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
   });
 });
 
+describe.skipIf(findBrowser() === null)("among the keys", () => {
+  test("an owner limits a key to a prompt, and rolls it so that the old key expires at once", async () => {
+    const ada = await createTestPerson(server);
+    const { promptVersionId, slug } = await server.publish(PROMPT);
+    const other = await server.publish(PROMPT.replace("a word", "another word"));
+    await travel(browser, "limited-key", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/keys?new=1`);
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("kiosk");
+      await dialog.getByLabel("Prompts").fill(`${slug}\nno-such-slug`);
+      await dialog.getByRole("button", { name: "Create key" }).click();
+      await dialog.getByText("The marketplace has no prompt “no-such-slug”.").waitFor();
+      complaints.splice(0); // the browser logs the 404
+      await dialog.getByLabel("Prompts").fill(`${slug}\n`);
+      await dialog.getByRole("button", { name: "Create key" }).click();
+      const shown = page.locator("section", { hasText: "is ready" }).locator("code").first();
+      const oldKey = await shown.innerText();
+      await page.getByText("1 prompt only").waitFor();
+      const runWith = (apiKey: string, version: string) =>
+        server
+          .clientOf(apiKey)
+          .runs.createAndWait({ promptVersionId: version, inputs: { textInputs: { word: "hi" } } })
+          .then(
+            ({ runStatus }) => runStatus,
+            (error: { code?: string }) => error.code,
+          );
+      expect(await runWith(oldKey, promptVersionId)).toBe("succeeded");
+      expect(await runWith(oldKey, other.promptVersionId)).toBe("VALIDATION_ERROR");
+      await page.getByRole("button", { name: "Actions for kiosk" }).click();
+      await page.getByRole("menuitem", { name: "Roll key" }).click();
+      await dialog.getByLabel("Old key expires").selectOption("Now");
+      await dialog.getByRole("button", { name: "Roll key" }).click();
+      await page.getByText("expired", { exact: true }).waitFor();
+      const newKey = await shown.innerText();
+      expect([await runWith(newKey, promptVersionId), await runWith(newKey, other.promptVersionId)]).toEqual([
+        "succeeded",
+        "VALIDATION_ERROR",
+      ]);
+      expect(await runWith(oldKey, promptVersionId)).toBe("UNAUTHORIZED_ERROR");
+      expect(complaints).toEqual([]);
+    });
+  });
+});
+
 describe.skipIf(findBrowser() === null)("in an account's settings", () => {
   test("an owner changes the account's name, and its published prompts show the new name", async () => {
     const ada = await createTestPerson(server);

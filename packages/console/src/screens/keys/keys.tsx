@@ -1,21 +1,18 @@
 import type { CreatedKey, Key } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
+import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import { keysQuery, manage } from "../../api.ts";
-import { FormDialog } from "../../components/form-dialog.tsx";
+import { keysQuery } from "../../api.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
-import { formatDay, formatTime, formatWhole, nameIn } from "../../components/format.ts";
-import { runWithToast } from "../../components/run-with-toast.ts";
+import { formatDay, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
-import { toast } from "../../components/ui/toast.tsx";
+import { ACTIONS_COLUMN, NAME_OF_ROW, Table, Td } from "../../components/ui/table.tsx";
 import { CreateKey } from "./create-key.tsx";
+import { isUnused, KeyActions, lastUseOf } from "./key-actions.tsx";
 import { NewKey } from "./new-key.tsx";
 import { runsOfKeysQuery, Sparkline } from "./sparkline.tsx";
 
@@ -84,11 +81,6 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
   );
 }
 
-/** The last use is recorded with a delay of up to a minute, while the key's spending is known at once. */
-const isUnused = ({ lastUsedAt, last30Days, usedThisMonth }: Key) =>
-  lastUsedAt === null && last30Days.runs === 0 && usedThisMonth === 0;
-const lastUseOf = ({ lastUsedAt }: Key) => (lastUsedAt === null ? "just now" : formatTime(lastUsedAt));
-
 const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
 
 interface KeyRowProps extends Pick<KeyListProps, "onRolled"> {
@@ -98,13 +90,18 @@ interface KeyRowProps extends Pick<KeyListProps, "onRolled"> {
 }
 
 function KeyRow({ row, days, onRolled }: KeyRowProps) {
-  const { name, display, state, expiresAt, monthlyCap, usedThisMonth, last30Days } = row;
+  const { name, display, state, expiresAt, monthlyCap, promptIds, usedThisMonth, last30Days } = row;
   return (
     <tr className="hover:bg-hover">
       <Td fill>
-        <span className="font-medium" title={name}>
+        <span className={NAME_OF_ROW} title={name}>
           {name}
         </span>
+        {promptIds === null ? null : (
+          <span className="text-12 text-dim max-lg:block lg:pl-2">
+            {promptIds.length === 1 ? "1 prompt only" : `${promptIds.length} prompts only`}
+          </span>
+        )}
       </Td>
       <Td from="sm">
         <code className="text-12 text-dim">{display}</code>
@@ -127,54 +124,5 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
       </Td>
       <Td>{state === "valid" ? <KeyActions row={row} onRolled={onRolled} /> : null}</Td>
     </tr>
-  );
-}
-
-/** How long a rolled key still works, so that its users can switch without an outage. */
-const OVERLAP_HOURS = 24;
-
-function KeyActions({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
-  const { keyId, name } = row;
-  const queries = useQueryClient();
-  const [isRevoking, setRevoking] = useState(false);
-  const refresh = () => queries.invalidateQueries({ queryKey: keysQuery.queryKey });
-  const roll = async () => {
-    const work = async () =>
-      onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } }));
-    await runWithToast(work, "Key rolled. The new key is shown above");
-    await refresh();
-  };
-  const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}.`;
-  return (
-    <>
-      <Menu
-        trigger={
-          <Button tone="quiet" small square aria-label={`Actions for ${name}`}>
-            <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
-          </Button>
-        }
-      >
-        <MenuItem icon={RotateCw} aside={`old key works for ${OVERLAP_HOURS} h`} onClick={() => void roll()}>
-          Roll key
-        </MenuItem>
-        <MenuRule />
-        <MenuItem icon={Trash2} danger onClick={() => setRevoking(true)}>
-          Revoke key
-        </MenuItem>
-      </Menu>
-      <FormDialog
-        isOpen={isRevoking}
-        onClose={() => setRevoking(false)}
-        title={`Revoke “${nameIn(name)}”?`}
-        description={`${use} Requests with this key will immediately fail with 401. This can’t be undone.`}
-        submit="Revoke key"
-        isDanger
-        onSubmit={async () => {
-          await manage.send("revokeKey", { params: { keyId } });
-          toast("Key revoked");
-          await refresh();
-        }}
-      />
-    </>
   );
 }
