@@ -13,7 +13,9 @@ import type { Closers } from "./closers.ts";
 import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
+import { metricsEndpoint } from "./http/metrics-endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
+import { readInstallationMetrics } from "./installation-metrics.ts";
 import { mcpEndpoints } from "./mcp/index.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
@@ -47,7 +49,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
     authenticators: { apiKey: admission.admit, ...people.authenticators },
     writeAudit: people.writeAudit,
     resourcesHash: () => models.catalogue.resources().hash,
-    publicUrl,
+    open: { openFile: files.openFile, publicUrl, readiness },
     endpoints: [
       ...toEndpoints({
         entries: ENDPOINTS,
@@ -59,10 +61,9 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
       authEndpoint(people, publicUrl),
       ...people.oauthEndpoints,
       ...openMcp(services),
+      metricsOf(services),
       ...(await openConsole(services)),
     ],
-    openFile: files.openFile,
-    readiness,
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     proxies: config.PROMPTD_PROXIES,
@@ -72,6 +73,15 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
       openRequestsMax: config.PROMPTD_OPEN_REQUESTS_MAX,
       ...services.httpLimits,
     },
+  });
+}
+
+/** The metrics of this process and of the installation. */
+function metricsOf({ config, role, db }: AppServices): Endpoint {
+  return metricsEndpoint({
+    role,
+    token: config.PROMPTD_METRICS_TOKEN,
+    readInstallation: () => readInstallationMetrics(db),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ManagedCredits } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
+import { familyOf, type Family } from "../platform/metrics/metrics.ts";
 import { Problem } from "../platform/problem.ts";
 
 export async function isFrozen(db: Database, accountId: string): Promise<boolean> {
@@ -78,4 +79,18 @@ export async function findStanding(db: Queryable, accountId: string): Promise<Ma
     [accountId],
   );
   return standing ?? { posted: 0, held: 0, available: 0, frozen: null };
+}
+
+/** Reads how many accounts are frozen, by their last freezes, which are few: balances have no index for it. */
+export async function readCreditsMetrics(db: Queryable): Promise<Family[]> {
+  const [row] = await db.query<{ frozen: number }>(
+    `select count(*)::int as frozen from (
+       select distinct on (account_id) is_frozen from credit_freezes order by account_id, id desc) last
+     where is_frozen`,
+  );
+  const frozen = {
+    name: "promptd_installation_frozen_accounts",
+    help: "Accounts of the installation that are frozen, because their ledger does not add up or by hand.",
+  };
+  return [familyOf(frozen, [], [[[], row?.frozen ?? 0]])];
 }

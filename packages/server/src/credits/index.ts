@@ -1,4 +1,4 @@
-export { findStanding, freezeAccount, isFrozen, unfreezeAccount } from "./freezes-store.ts";
+export { findStanding, freezeAccount, isFrozen, readCreditsMetrics, unfreezeAccount } from "./freezes-store.ts";
 export { listJournal } from "./journal-store.ts";
 export { giveCredits } from "./grants.ts";
 export { adjustCredits, availableCredits, grantCredits } from "./ledger.ts";

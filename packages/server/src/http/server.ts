@@ -10,6 +10,7 @@ import { API_PREFIXES, type Auth } from "@promptd/contract";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createGauge } from "../platform/metrics/metrics.ts";
 import { createBodyBudget } from "./body/body-budget.ts";
 import type { Endpoint, WriteAudit } from "./endpoint.ts";
 import { unauthenticatedEndpoints, type UnauthenticatedEndpointsOptions } from "./unauthenticated-endpoints.ts";
@@ -50,13 +51,18 @@ const HTTP_LIMITS = {
   /** With Node's default of 511, bursts of thousands fail; the kernel applies its own limit too. */
   backlog: 4_096,
 } as const;
+const openRequests = createGauge(
+  { name: "promptd_http_requests_open", help: "Requests to this process without a complete response." },
+  [],
+);
 type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
 
 export interface HttpServerOptions
   extends
     Pick<PathSetup, "log" | "newId" | "resourcesHash" | "authenticators">,
-    Partial<Pick<PathSetup, "rate" | "corsOrigins" | "proxies" | "checkResponses">>,
-    Pick<UnauthenticatedEndpointsOptions, "openFile" | "publicUrl" | "readiness"> {
+    Partial<Pick<PathSetup, "rate" | "corsOrigins" | "proxies" | "checkResponses">> {
+  /** What the endpoints that need no credential answer; null: there are none. */
+  readonly open: Pick<UnauthenticatedEndpointsOptions, "openFile" | "publicUrl" | "readiness"> | null;
   readonly endpoints: readonly Endpoint[];
   /** The contract's prefixes when absent. */
   readonly prefixes?: Readonly<Record<string, Auth>>;
@@ -80,7 +86,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const stopping = createStopping({ ...limits, connections, stopListening });
   const refuseMore = installRawRefusals(server, { ...options, ...limits, connections });
   const isBusy = () => connections.openRequests > limits.openRequestsMax;
-  const open = unauthenticatedEndpoints({ ...options, isBusy, isStopping: () => stopping.hasBegun });
+  const state = { isBusy, isStopping: () => stopping.hasBegun };
+  const open = options.open === null ? [] : unauthenticatedEndpoints({ ...options.open, ...state });
   const setup: PathSetup = {
     ...options,
     ...limits,
@@ -109,6 +116,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   server.on("checkContinue", (request, response) => serve(request, response, true));
   server.on("checkExpectation", (request, response) => serve(request, response, false));
   closeIdleConnections(server, connections, limits);
+  server.once(
+    "close",
+    openRequests.from(() => [[[], connections.openRequests]]),
+  );
   return {
     get openRequests() {
       return connections.openRequests;

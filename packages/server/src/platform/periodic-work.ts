@@ -1,5 +1,7 @@
 import type { Database } from "./database/database.ts";
 import { createFailureLog, type FailureLog, type Log } from "./log.ts";
+import { systemClock } from "./clock.ts";
+import { createCounter, createGauge } from "./metrics/metrics.ts";
 import { settleWithin } from "./resilience/deadline.ts";
 
 /** Work that is due periodically in the whole installation: one process wins each run and does everything overdue. */
@@ -30,6 +32,20 @@ export interface Ticks {
   /** Resolves when no work is running, or when the remaining work has ignored the stop for too long. */
   stop(): Promise<void>;
 }
+
+/** When each tick last succeeded, in Unix time. */
+const successes = new Map<string, number>();
+createGauge(
+  {
+    name: "promptd_tick_last_success_timestamp_seconds",
+    help: "When this process last finished a kind of periodic work, in Unix time. One process of the installation does it at a time.",
+  },
+  ["tick"],
+).from(() => [...successes].map(([name, seconds]) => [[name], seconds]));
+const tickFailures = createCounter(
+  { name: "promptd_tick_failures_total", help: "Periodic work that failed in this process." },
+  ["tick"],
+);
 
 const POLL_MS = 1_000;
 /** Enough for one step of work: a statement takes at most 5 s, and usually milliseconds. */
@@ -109,8 +125,10 @@ async function takeDueTicks(db: Database, ticks: readonly Tick[], claims: Failur
 async function runTick(tick: Tick, log: Log, stop: AbortSignal): Promise<void> {
   try {
     await tick.run(stop);
+    successes.set(tick.name, systemClock.nowMs() / 1_000);
   } catch (error) {
     if (stop.aborted && error === stop.reason) return; // this process is stopping; another process runs the tick when it is next due
+    tickFailures.add([tick.name]);
     log.error({ err: error, tick: tick.name }, "periodic work failed; it runs again when it is next due");
   }
 }

@@ -11,7 +11,7 @@ export { deleteOldPieces } from "./run-events-store.ts";
 export { runsManageRoutes } from "./runs-manage-routes.ts";
 export { runsOfAccount } from "./runs-of-account-store.ts";
 export { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
-export { cancelRunRow, countActiveRuns } from "./runs-store.ts";
+export { cancelRunRow, countActiveRuns, readRunsMetrics } from "./runs-store.ts";
 export { openUsage } from "./usage/recent-usage.ts";
 export { createUsageRollUp } from "./usage/roll-up.ts";
 export { usageManageRoutes } from "./usage/usage-manage-routes.ts";

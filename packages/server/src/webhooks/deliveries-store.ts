@@ -4,6 +4,7 @@ import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
+import { familyOf, type Family } from "../platform/metrics/metrics.ts";
 import { doInBatches } from "../platform/periodic-work.ts";
 import type { WebhookOfAccount } from "./webhooks-store.ts";
 
@@ -209,4 +210,20 @@ export async function pruneDeliveries(db: Queryable, beforeMs: number, stop?: Ab
 async function count(db: Queryable, text: string, values: readonly unknown[]): Promise<number> {
   const [row] = await db.query<{ n: number }>(text, values);
   return row?.n ?? 0;
+}
+
+/** Counting stops here, which bounds what a scrape costs. */
+const COUNTED_MAX = 100_000;
+
+/** Reads how many deliveries are not sent yet, from their partial index. */
+export async function readWebhooksMetrics(db: Queryable): Promise<Family[]> {
+  const [row] = await db.query<{ pending: number }>(
+    `select count(*)::int as pending from (select from webhook_deliveries where state = 'pending' limit $1) found`,
+    [COUNTED_MAX],
+  );
+  const pending = {
+    name: "promptd_installation_webhook_deliveries_pending",
+    help: `Webhook deliveries of the installation that are due or wait for their next attempt; at most ${COUNTED_MAX} are counted.`,
+  };
+  return [familyOf(pending, [], [[[], row?.pending ?? 0]])];
 }

@@ -93,7 +93,7 @@ export const folderOrder: Rule = (sources) =>
 
 /** Subfolders of a slice from left to right. Import only to the left; files directly in the slice are next to them. */
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
-  platform: ["config", "resilience", "database", "embedded"],
+  platform: ["config", "metrics", "resilience", "database", "embedded"],
   http: ["response", "body", "request", "sockets"],
   people: ["audit", "mail", "sign-in", "oauth"],
   files: ["blobs", "fetch", "inputs", "outputs"],

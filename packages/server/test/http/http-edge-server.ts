@@ -162,17 +162,21 @@ function withBodyLimits(bodyBytesMax: Partial<Record<EndpointName, number>>) {
   return entries;
 }
 
-type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators">> & {
-  readonly admit?: Admit;
-  readonly handlers?: Partial<Handlers>;
-  readonly checks?: Partial<Record<EndpointName, CheckBody>>;
-  readonly bodyBytesMax?: Partial<Record<EndpointName, number>>;
-  /** In addition to the contract's endpoints. */
-  readonly endpoints?: readonly Endpoint[];
-  readonly authenticators?: HttpServerOptions["authenticators"];
-};
+type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators" | "open">> &
+  Partial<NonNullable<HttpServerOptions["open"]>> & {
+    readonly admit?: Admit;
+    readonly handlers?: Partial<Handlers>;
+    readonly checks?: Partial<Record<EndpointName, CheckBody>>;
+    readonly bodyBytesMax?: Partial<Record<EndpointName, number>>;
+    /** In addition to the contract's endpoints. */
+    readonly endpoints?: readonly Endpoint[];
+    readonly authenticators?: HttpServerOptions["authenticators"];
+  };
 
-export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<EdgeServer> {
+export async function startEdge(
+  overrides: Overrides = {},
+  { host = "127.0.0.1", port: onPort = 0 }: { readonly host?: string | undefined; readonly port?: number } = {},
+): Promise<EdgeServer> {
   const calls: Call[] = [];
   const entries: AdmissionRequest[] = [];
   const log: LogLine[] = [];
@@ -187,13 +191,16 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     log: memoryLog(log),
     newId: createIdSource({ nowMs: () => 1_795_169_730_000 }),
     resourcesHash: () => HASH,
-    publicUrl: () => PUBLIC_URL,
-    openFile: async ({ method }) => ({
-      status: 200,
-      headers: { "Content-Type": "image/png", "Content-Length": "5", "Cache-Control": "public" },
-      body: method === "HEAD" ? null : Readable.from([Buffer.from("bytes")]),
-    }),
-    readiness: async () => ({ ready: true, details: {} }),
+    open: {
+      publicUrl: () => PUBLIC_URL,
+      openFile: async ({ method }) => ({
+        status: 200,
+        headers: { "Content-Type": "image/png", "Content-Length": "5", "Cache-Control": "public" },
+        body: method === "HEAD" ? null : Readable.from([Buffer.from("bytes")]),
+      }),
+      readiness: async () => ({ ready: true, details: {} }),
+      ...options,
+    },
     checkResponses: true,
     ...options,
     authenticators: {
@@ -205,7 +212,7 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     },
     endpoints: [...contract, ...endpoints],
   });
-  const { url, port } = await http.listen({ host: "127.0.0.1", port: onPort });
+  const { url, port } = await http.listen({ host, port: onPort });
   return {
     http,
     url,

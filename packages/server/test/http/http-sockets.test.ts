@@ -617,6 +617,6 @@ describe("keep-alive and stopping", () => {
   });
 
   test("listening on a taken port fails with its code", async () => {
-    await expect(startEdge({}, edge.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await expect(startEdge({}, { port: edge.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 });

@@ -6,6 +6,7 @@ import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { Log } from "../../platform/log.ts";
+import { createHistogram } from "../../platform/metrics/metrics.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BodyReservation } from "../body/body-budget.ts";
 import type {
@@ -43,6 +44,17 @@ export interface ExchangeSetup {
   /** True for the last request of a connection while the server is stopping: its answer closes the connection. */
   readonly isLastAnswer: (exchange: Exchange) => boolean;
 }
+
+/** Methods beyond the router's share one label value, so that callers cannot invent series. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const requests = createHistogram(
+  {
+    name: "promptd_http_request_duration_seconds",
+    help: 'Requests to this process, from the headers to the end of the response. The route is "-" if no endpoint matches; the status is "none" if the caller hung up first.',
+    buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+  },
+  ["method", "route", "status"],
+);
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const IGNORED_NAMES_MAX = 100;
@@ -322,15 +334,16 @@ export class Exchange implements ServerContext {
 
   #writeLog(): void {
     const { headersSent, statusCode, writableFinished } = this.response;
-    const fields: Record<string, unknown> = {
-      requestId: this.requestId,
-      method: this.request.method,
-      route: this.#pattern,
-    };
+    const { method = "" } = this.request;
+    const route = this.#pattern;
+    const durationMs = performance.now() - this.arrivedAtMs;
+    const status = headersSent ? String(statusCode) : "none";
+    requests.observe([METHODS.has(method) ? method : "other", route, status], durationMs / 1_000);
+    const fields: Record<string, unknown> = { requestId: this.requestId, method, route };
     // Null: the caller hung up before there was an answer.
     fields["status"] = headersSent ? statusCode : null;
     if (!writableFinished) fields["cut"] = true;
-    fields["durationMs"] = Math.round(performance.now() - this.arrivedAtMs);
+    fields["durationMs"] = Math.round(durationMs);
     const { accountId, keyId = null } = this.admission?.caller ?? {};
     if (accountId !== undefined) fields["accountId"] = accountId;
     if (keyId !== null) fields["keyId"] = keyId;

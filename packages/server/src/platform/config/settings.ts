@@ -217,6 +217,13 @@ export const SETTINGS = {
       "The value of PROMPTD_SECRET before a rotation. A server that starts with a new secret needs the previous one, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
     isSecret: true,
   }),
+  PROMPTD_METRICS_TOKEN: setting(z.string().regex(/^\S{16,}$/), {
+    default: null,
+    expected: "at least 16 characters without spaces",
+    meaning:
+      "Bearer token that may read /metrics. If set, every request for metrics needs it. Unset: only requests from the server's own machine, other than through a proxy, may read them.",
+    isSecret: true,
+  }),
   PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: setting(onOff, {
     default: "off",
     expected: ON_OFF,
