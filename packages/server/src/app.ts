@@ -19,7 +19,6 @@ import { startTicks, type Tick } from "./platform/periodic-work.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
 import {
-  cancelRunsOf,
   createBatchStarter,
   createUsesCount,
   deleteOldPieces,
@@ -171,15 +170,13 @@ function periodicWork(services: AppServices): Tick[] {
 
 /** Only in processes with a worker: an API process has callers to answer. */
 function batchTicks(services: AppServices): Tick[] {
-  const { config, role, newId, log, notifications } = services;
+  const { config, role, notifications } = services;
   if (role === "api") return [];
   const starter = createBatchStarter({
+    ...services,
     create: createRunOptions(services),
     plans: config.PROMPTD_PLANS,
-    newId,
-    log,
     onCreated: () => notifications.notify("run_ready"),
-    cancelRuns: (batch) => cancelRunsOf(batch, services),
   });
   notifications.listen("batch_ready", starter.wake);
   notifications.listen("run_done", starter.onRunDone);

@@ -25,11 +25,6 @@ export async function markSeeded(tx: Tx): Promise<void> {
   await tx.query("insert into installation_facts (name) values ('seeded')");
 }
 
-export async function listSlugs(db: Queryable, authorId: string): Promise<Set<string>> {
-  const rows = await db.query<{ slug: string }>("select slug from prompts where author_id = $1", [authorId]);
-  return new Set(rows.map((row) => row.slug));
-}
-
 /** The latest version of a published prompt, by slug. */
 export function findLatestVersion(db: Queryable, slug: string): Promise<{ id: string; model: string } | null> {
   const text = `select v.id, v.model from prompts p join prompt_versions v on v.id = p.latest_version_id

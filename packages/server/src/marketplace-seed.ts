@@ -17,16 +17,9 @@ import { grantCredits } from "./credits/index.ts";
 import type { Catalogue } from "./models/index.ts";
 import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
-import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
+import { listOwnSlugs, parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
 import { vacuumIndex } from "./search/index.ts";
-import {
-  findLatestVersion,
-  isUnseeded,
-  listSlugs,
-  lockSeed,
-  markSeeded,
-  SEED_AUTHOR,
-} from "./marketplace-seed-store.ts";
+import { findLatestVersion, isUnseeded, lockSeed, markSeeded, SEED_AUTHOR } from "./marketplace-seed-store.ts";
 import { makePrivateDirectory } from "./platform/make-directory.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
@@ -81,7 +74,7 @@ async function seed(options: SeedOptions): Promise<void> {
     plan: "none",
   } as const;
   const authorId = await findOrCreateAccount(options, author);
-  const known = await listSlugs(db, authorId);
+  const known = await listOwnSlugs(db, authorId);
   const sources = await readSeedFiles(catalogue);
   // Without the sandbox and with a single key, there may be no image model.
   const canRun = ({ definition }: PromptSource) => definition.steps.every((step) => catalogue.isEnabled(step.model));

@@ -25,7 +25,6 @@ import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./p
 import {
   batchesRoutes,
   checkImages,
-  findRunByIdempotencyKey,
   openUsage,
   runsManageRoutes,
   runsRoutes,
@@ -91,7 +90,6 @@ function openMcp(services: AppServices): Endpoint[] {
     ...services,
     origins: services.config.PROMPTD_CORS_ORIGINS,
     stopping: services.stopping.signal,
-    findRunByIdempotencyKey: (accountId, key) => findRunByIdempotencyKey(services.db, accountId, key),
   });
 }
 

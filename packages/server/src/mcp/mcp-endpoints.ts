@@ -13,9 +13,11 @@ import {
   type TextAnswer,
 } from "../http/endpoint.ts";
 import { parseJsonBody } from "../http/body/json-body.ts";
+import type { Database } from "../platform/database/database.ts";
 import { badRequest } from "../platform/problem.ts";
 import { pollUntil } from "../platform/resilience/deadline.ts";
 import { VERSION } from "../platform/version.ts";
+import { findRunByIdempotencyKey } from "../runs/index.ts";
 import { callKeyOf, clientOf, SESSION_HEADER, toHttpCall, type CallSetup } from "./mcp-call.ts";
 import { challengeOf, MCP_PATH, metadataEndpoints } from "./resource-metadata.ts";
 
@@ -23,8 +25,7 @@ export interface McpOptions extends CallSetup {
   readonly newId: () => string;
   /** Origins, besides the server's own, whose pages may call /mcp; `*` is not supported. */
   readonly origins: readonly string[];
-  /** The account's run that was created with this idempotency key; null: none yet. */
-  readonly findRunByIdempotencyKey: (accountId: string, key: string) => Promise<string | null>;
+  readonly db: Database;
 }
 
 /** Images are sent as Base64, as in a body of POST /v1/runs. */
@@ -117,7 +118,7 @@ async function cancelRun(requestId: string | number, context: ServerContext, opt
   try {
     const key = callKeyOf(context, requestId);
     if (key === null) return;
-    const runId = await pollUntil(() => options.findRunByIdempotencyKey(accountId, key), CANCEL_POLL);
+    const runId = await pollUntil(() => findRunByIdempotencyKey(options.db, accountId, key), CANCEL_POLL);
     if (runId !== null) await clientOf(context, options).runs.cancel(runId);
   } catch (error) {
     options.log.warn({ err: error, accountId }, "a run could not be canceled together with its call");

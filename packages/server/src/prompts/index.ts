@@ -15,6 +15,7 @@ export { addUses, describePublicId, listLiveCallsOf, listPopularity } from "./pr
 export { listPromptsOfModels, listSearchedVersions, setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
 export { refreshEstimates } from "./publishing/estimates.ts";
 export { parsePromptFile } from "./checks/parse-prompt-file.ts";
+export { listOwnSlugs } from "./publishing/publish-store.ts";
 export { publishPrompts, type Publication, type PublishedPrompt } from "./publishing/publish.ts";
 export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";

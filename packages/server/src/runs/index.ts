@@ -1,4 +1,4 @@
-export { batchesRoutes, cancelRunsOf } from "./batches/batches-routes.ts";
+export { batchesRoutes } from "./batches/batches-routes.ts";
 export { createBatchStarter } from "./batches/start-batches.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { AccountLockQueue } from "./create/account-lock-queue.ts";

@@ -32,9 +32,9 @@ export function underPublishingLock<Result>(db: Database, work: (tx: Tx) => Prom
 }
 
 /** The author's prompts by their own slug. */
-export async function listOwnSlugs(tx: Tx, authorId: string): Promise<Map<string, string>> {
+export async function listOwnSlugs(db: Queryable, authorId: string): Promise<Map<string, string>> {
   const text = "select own_slug, id from prompts where author_id = $1";
-  const rows = await tx.query<{ own_slug: string; id: string }>(text, [authorId]);
+  const rows = await db.query<{ own_slug: string; id: string }>(text, [authorId]);
   return new Map(rows.map((row) => [row.own_slug, row.id]));
 }
 

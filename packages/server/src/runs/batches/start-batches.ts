@@ -13,11 +13,12 @@ import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
+import { cancelRunsOf, type CancelOptions } from "./batches-routes.ts";
 import { listWaitingItems, NOT_TO_START, readItemInputs, refuseItem, startItem } from "./batch-items-store.ts";
 import { collectBatch, listOpenBatches, pauseBatch, unpauseBatch, type OpenBatch } from "./batches-store.ts";
 import { issuesOf } from "./check-items.ts";
 
-export interface BatchStarterOptions {
+export interface BatchStarterOptions extends CancelOptions {
   readonly create: CreateRunOptions;
   /** False: no plan is required. */
   readonly plans: boolean;
@@ -25,8 +26,6 @@ export interface BatchStarterOptions {
   readonly log: Log;
   /** A run was created and committed: wake the workers. */
   readonly onCreated: () => void;
-  /** Cancels the unfinished runs of a canceled batch. */
-  readonly cancelRuns: (batch: OpenBatch) => Promise<void>;
 }
 
 export interface BatchStarter {
@@ -93,7 +92,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   function serve(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
     if (starting.has(accountId)) return;
     const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
-    if (canceled !== undefined) return begin(canceled, () => options.cancelRuns(canceled));
+    if (canceled !== undefined) return begin(canceled, () => cancelRunsOf(canceled, options));
     if ((restUntilMs.get(accountId) ?? 0) > performance.now()) return;
     const batch = nextDue(batches, lastOf.get(accountId));
     const room = roomOf(batches, options.create.activeRunsMax);
