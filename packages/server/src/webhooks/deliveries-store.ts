@@ -6,12 +6,11 @@ import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
 import { familyOf, type Family } from "../platform/metrics/metrics.ts";
 import { doInBatches } from "../platform/periodic-work.ts";
-import type { WebhookOfAccount } from "./webhooks-store.ts";
+import type { SealedSecrets, WebhookOfAccount } from "./webhooks-store.ts";
 
-export interface ClaimedDelivery {
+export interface ClaimedDelivery extends SealedSecrets {
   readonly accountId: string;
   readonly deliveryId: string;
-  readonly webhookId: string;
   readonly event: Delivery["event"];
   readonly runId: string | null;
   readonly data: unknown;
@@ -21,9 +20,6 @@ export interface ClaimedDelivery {
   readonly attemptsBefore: number;
   readonly createdAt: Date;
   readonly url: string;
-  readonly secret: Buffer;
-  /** Null: it no longer signs. */
-  readonly previousSecret: Buffer | null;
 }
 
 export interface ClaimRequest {
@@ -37,10 +33,10 @@ export interface ClaimRequest {
   readonly after: WebhookOfAccount;
 }
 
-type ClaimRow = { [Name in keyof ClaimedDelivery]: ClaimedDelivery[Name] } & {
-  next_account: string | null;
-  next_webhook: string | null;
-};
+interface ClaimRow extends ClaimedDelivery {
+  readonly next_account: string | null;
+  readonly next_webhook: string | null;
+}
 
 /** @returns `next` null: the round is complete. */
 export async function claimDeliveries(

@@ -19,10 +19,10 @@ export interface WebhooksTicksOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly vault: SecretVault;
-  readonly catalogue: { readonly entries: readonly ModelWithEnd[] };
+  readonly catalogue: {
+    readonly entries: readonly Pick<CatalogueEntry, "model" | "status" | "retiresAt" | "successor">[];
+  };
 }
-
-type ModelWithEnd = Pick<CatalogueEntry, "model" | "status" | "retiresAt" | "successor">;
 
 const STORED_DAYS = 30;
 const RETIRING_DAYS = 60;

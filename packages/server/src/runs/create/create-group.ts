@@ -80,7 +80,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
     const ordered = group.toSorted((a, b) => compareIds(a.run.accountId, b.run.accountId));
     try {
       const runs = ordered.map(({ run }) => run);
-      resolveAll(ordered, await send({ db, reserve }, runs, { signal: accountLocks.stopping }));
+      resolveAll(ordered, await send(db, reserve, runs, { signal: accountLocks.stopping }));
     } catch (error) {
       for (const one of ordered) one.isUnknown = isConnectionLoss(error);
       const mayPass = isLockTimeout(error) || isTransientFailure(error);
@@ -112,7 +112,7 @@ export function createRunCreates({ db, accountLocks }: CommitOptions & { readonl
 
   async function createGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
     const runs = group.map(({ run }) => run);
-    const commit = (limits: TxOptions) => send({ db, reserve }, runs, limits);
+    const commit = (limits: TxOptions) => send(db, reserve, runs, limits);
     const isUnknown = group.some((one) => one.isUnknown);
     resolveAll(group, await commitOnce(accountId, { accountLocks, isUnknown }, commit));
   }
@@ -148,13 +148,9 @@ function isAboutOne(error: unknown): boolean {
   return isRolledBack(error) && (isStatementTimeout(error) || !isOutage(error)) && !(error instanceof AccountLocked);
 }
 
-interface SendOptions {
-  readonly db: Database;
-  readonly reserve: Reserve;
-}
-
 async function send(
-  { db, reserve }: SendOptions,
+  db: Database,
+  reserve: Reserve,
   runs: readonly RunToCreate[],
   limits: TxOptions,
 ): Promise<readonly CreateOutcome[]> {
