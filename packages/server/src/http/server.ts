@@ -20,6 +20,7 @@ import { HEADER_BYTES_MAX } from "./request/parse-head.ts";
 import { createRateWait } from "./request/rate-wait.ts";
 import { serveRequest, type PathSetup } from "./request/request-path.ts";
 import { createRouter } from "./request/router.ts";
+import { createUnreadAnswers } from "./response/unread-answers.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
 import { installRawRefusals } from "./sockets/raw-refusals.ts";
 import { createStopping, type StopOrder } from "./sockets/stopping.ts";
@@ -35,6 +36,9 @@ const HTTP_LIMITS = {
   requestMs: 30_000,
   checkEveryMs: 1_000,
   slowReaderMs: 60_000,
+  smallAnswerBytesMax: 64 * 1024,
+  /** Six of the largest pages of runs. */
+  accountUnreadBytesMax: 96 * 1024 * 1024,
   /** How long data from a refused caller is discarded before the connection is closed. */
   lingerMs: 2_000,
   /** How long a caller who has closed its side may wait for an answer: most have gone, which only an answer reveals. */
@@ -102,6 +106,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     rateWait: createRateWait(),
     isLastAnswer: (exchange) => stopping.hasBegun && connections.isLast(exchange),
     bodyBudget: createBodyBudget(limits),
+    unreadAnswers: createUnreadAnswers(limits),
   };
   const serve = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     if (!connections.takesMore(request.socket)) {

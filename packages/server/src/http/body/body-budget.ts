@@ -90,6 +90,13 @@ function accountBusy(bytesMax: number): Problem {
   );
 }
 
+export function answersUnread(bytesMax: number): Problem {
+  const size = Math.floor(bytesMax / 1024 / 1024);
+  return serverBusyProblem(
+    `The account has more than ${size} MiB of responses that it has not read. Read them or close their connections, then retry.`,
+  );
+}
+
 function serverBusyProblem(message: string): Problem {
   return new Problem("TOO_MANY_REQUESTS_ERROR", message, { data: { reason: "SERVER_BUSY" } });
 }

@@ -22,6 +22,7 @@ import type {
 } from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
+import type { UnreadAnswers } from "../response/unread-answers.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";
 import { callerAddress } from "./caller-address.ts";
 import { headerValues } from "./parse-head.ts";
@@ -40,6 +41,7 @@ export interface ExchangeSetup {
   /** How many proxies are in front of the server. Each one appends to X-Forwarded-For. */
   readonly proxies: number;
   readonly slowReaderMs: number;
+  readonly unreadAnswers: UnreadAnswers;
   readonly lingerMs: number;
   /** True for the last request of a connection while the server is stopping: its answer closes the connection. */
   readonly isLastAnswer: (exchange: Exchange) => boolean;
@@ -125,8 +127,8 @@ export class Exchange implements ServerContext {
     return this.admission.caller;
   }
 
-  /** Whom the body's memory counts for: the account, or the address of a caller without a credential. */
-  get bodyOwner(): string {
+  /** Whom the memory of body and answer counts for: the account, or the address of a caller without a credential. */
+  get memoryOwner(): string {
     return this.admission?.kind === "admitted" ? this.admission.caller.accountId : this.address;
   }
 
@@ -186,7 +188,8 @@ export class Exchange implements ServerContext {
     const carriesText = !BODILESS.has(status);
     if (carriesText) all["content-type"] = "application/json; charset=utf-8";
     for (const name in headers) all[name.toLowerCase()] = headers[name] ?? "";
-    if (carriesText) all["content-length"] = String(Buffer.byteLength(text));
+    const bytes = carriesText ? Buffer.byteLength(text) : 0;
+    if (carriesText) all["content-length"] = String(bytes);
     try {
       this.response.writeHead(status, all);
     } catch (error) {
@@ -194,6 +197,7 @@ export class Exchange implements ServerContext {
       return;
     }
     this.#finish(carriesText ? text : "");
+    this.#watchAnswer(bytes);
   }
 
   #sendBrokenAnswer(error: unknown): void {
@@ -295,7 +299,17 @@ export class Exchange implements ServerContext {
     } else {
       this.#lingerAfter(text);
     }
-    // The kernel has taken small answers by now. For the rest, watch the reader until it has.
+  }
+
+  /** The kernel has taken small answers by now. For the rest, watches the reader until it has. */
+  #watchAnswer(bytes: number): void {
+    const { response } = this;
+    const { unreadAnswers } = this.#setup;
+    if (response.socket === null || response.socket.writableLength > 0) {
+      const release = unreadAnswers.add(this.memoryOwner, bytes);
+      if (release === null) response.destroy();
+      else response.once("close", release);
+    }
     if ((response.socket?.writableLength ?? 0) > 0) this.#watchReader();
   }
 

@@ -6,7 +6,7 @@ import { Problem } from "../../platform/problem.ts";
 import { successText } from "../response/envelope.ts";
 import { compress } from "../response/compress.ts";
 import { preflightHeaders, type Headers } from "../response/response-headers.ts";
-import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
+import { answersUnread, serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
@@ -29,6 +29,7 @@ export interface PathSetup extends ExchangeSetup {
   /** True while the process has more open requests than it should. */
   readonly isBusy: () => boolean;
   readonly bodyBudget: BodyBudget;
+  readonly accountUnreadBytesMax: number;
   /** Null: no endpoint is audited. */
   readonly writeAudit: WriteAudit | null;
 }
@@ -124,9 +125,14 @@ function accountOfQuery({ schemas, request }: Exchange): string | null {
   return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
 }
 
-function limitRate({ admission }: Exchange, { isBusy }: PathSetup): void {
+function limitRate(
+  { admission, memoryOwner }: Exchange,
+  { isBusy, unreadAnswers, accountUnreadBytesMax }: PathSetup,
+): void {
   if (isRefusedWith(admission, "TOO_MANY_REQUESTS_ERROR")) throwRefusal(admission);
-  if (admission !== null && isBusy()) throw serverBusy();
+  if (admission === null) return;
+  if (isBusy()) throw serverBusy();
+  if (unreadAnswers.hasTooMany(memoryOwner)) throw answersUnread(accountUnreadBytesMax);
 }
 
 function requirePlan({ admission, route }: Exchange): void {
@@ -174,7 +180,7 @@ async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promis
   const waiting = new AbortController();
   exchange.onGone(() => waiting.abort(callerGone()));
   const bytes = declaredBytes(exchange.request) ?? 0;
-  exchange.bodyReservation = await bodyBudget.reserve(exchange.bodyOwner, bytes, waiting.signal);
+  exchange.bodyReservation = await bodyBudget.reserve(exchange.memoryOwner, bytes, waiting.signal);
 }
 
 function validate(exchange: Exchange): void {

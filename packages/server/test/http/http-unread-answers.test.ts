@@ -1,0 +1,85 @@
+/** The memory for answers: how much an account can request without reading it. */
+import type { Socket } from "node:net";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { afterEach, expect, test } from "vitest";
+import type { Admission, AdmissionRequest } from "../../src/http/endpoint.ts";
+import { eventually } from "../support/eventually.ts";
+import { openSocket, startEdge, type EdgeServer } from "./http-edge-server.ts";
+
+const MIB = 1_048_576;
+/** More than the kernel's buffers take, so that most of it stays in the process. */
+const ANSWER = "x".repeat(20 * MIB);
+
+/** Every key stands for the account of the same name. */
+async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
+  const name = authorization[0]?.replace("Bearer ", "") ?? "";
+  return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
+}
+
+let own: EdgeServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await own.http.close();
+});
+
+async function start(accountUnreadBytesMax: number, beforeAnswer: Promise<void> = Promise.resolve()): Promise<void> {
+  const getMe = async () => {
+    await beforeAnswer;
+    return { data: { username: ANSWER, displayName: null, userFlags: 0 } };
+  };
+  const limits = { accountUnreadBytesMax, checkEveryMs: 20 };
+  own = await startEdge({ admit: admitAnyone, checkResponses: false, limits, handlers: { getMe } });
+}
+
+/** A caller who requests a large answer and does not read it. */
+async function leaveUnread(account: string): Promise<Socket> {
+  const socket = await openSocket(own.port);
+  sockets.push(socket);
+  socket.on("error", () => {}).pause();
+  socket.write(`GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n\r\n`);
+  return socket;
+}
+const askCredits = (account: string) => own.get("/v1/me/credits", { authorization: `Bearer ${account}` });
+
+test("an account that does not read its responses is refused until it reads or closes them, and nobody else is", async () => {
+  await start(30 * MIB);
+  const [read, closed] = [await leaveUnread("a"), await leaveUnread("a")];
+  const refusal = await eventually(async () => {
+    const response = await askCredits("a");
+    expect(response.status).toBe(429);
+    return response;
+  });
+  const { data, message } = errorEnvelopeSchema.parse(await refusal.json());
+  expect({ data, message }).toEqual({
+    data: { reason: "SERVER_BUSY" },
+    message:
+      "The account has more than 30 MiB of responses that it has not read. Read them or close their connections, then retry.",
+  });
+  expect((await askCredits("b")).status).toBe(200);
+  closed.destroy();
+  await eventually(async () => expect((await askCredits("a")).status).toBe(200));
+  await leaveUnread("a");
+  await eventually(async () => expect((await askCredits("a")).status).toBe(429));
+  read.resume();
+  await eventually(async () => expect((await askCredits("a")).status).toBe(200));
+});
+
+test("responses to requests that were already waiting are cut off beyond twice the limit", async () => {
+  const release = Promise.withResolvers<void>();
+  await start(30 * MIB, release.promise);
+  for (let count = 0; count < 5; count += 1) await leaveUnread("a");
+  await eventually(() => expect(own.http.openRequests).toBe(5));
+  release.resolve();
+  await eventually(() => expect(own.http.openRequests).toBe(2));
+  expect(own.log.filter(({ fields }) => fields["cut"] === true)).toHaveLength(3);
+});
+
+test("responses that their caller reads never count, however many there are", async () => {
+  await start(30 * MIB);
+  for (let count = 0; count < 5; count += 1) {
+    const response = await own.get("/v1/me", { authorization: "Bearer a" });
+    expect((await response.text()).length).toBeGreaterThan(ANSWER.length);
+  }
+  expect((await askCredits("a")).status).toBe(200);
+});
