@@ -78,6 +78,7 @@ export function createPeople(options: PeopleOptions): People {
     oidc,
     onLibraryWarning: (message, rest) => logWarning({ message, rest }, oidc, log),
     refuseSignUp: (person) => refuseSignUp(person, options),
+    closedSignUp: CLOSED_SIGN_UP[config.PROMPTD_SIGN_UP],
     onSignIn: async (personId) => {
       await ensurePersonalAccount(personId, account);
       await clearLinkRequest(db, personId);
@@ -214,6 +215,13 @@ async function logOidcFault({ discoveryUrl }: OidcProvider, fault: string, log: 
   );
 }
 
+/** Why nobody may sign up on their own, by setting. */
+const CLOSED_SIGN_UP: Readonly<Record<Config["PROMPTD_SIGN_UP"], string | null>> = {
+  off: "Sign-up is disabled on this server. Ask an operator for an account.",
+  invite: "Signing up requires an invitation. Open your invitation link, or ask for an invitation.",
+  open: null,
+};
+
 /**
  * Why somebody may not sign up on their own; null: they may. An invited person who arrives through a sign-in service
  * that has confirmed the address needs no password: they receive the mail that the invitation link went to.
@@ -222,9 +230,9 @@ async function refuseSignUp(
   { email, isVerified }: { readonly email: string; readonly isVerified: boolean },
   { db, config }: PeopleOptions,
 ): Promise<string | null> {
-  if (config.PROMPTD_SIGN_UP === "off") return "Sign-up is disabled on this server. Ask an operator for an account.";
-  if (config.PROMPTD_SIGN_UP === "invite" && !(isVerified && (await hasInvitation(db, email))))
-    return "Signing up requires an invitation. Open your invitation link, or ask for an invitation.";
+  const isInvited = config.PROMPTD_SIGN_UP === "invite" && isVerified && (await hasInvitation(db, email));
+  const closed = CLOSED_SIGN_UP[config.PROMPTD_SIGN_UP];
+  if (closed !== null && !isInvited) return closed;
   if ((await findAccountByName(db, email)) === null) return null;
   return "An account with this email address already exists. Ask an operator for a sign-in link.";
 }

@@ -92,6 +92,14 @@ test.each(["off", "invite"])("%s: nobody signs up on their own", async (mode) =>
   expect(await server.app.db.query("select 1 from auth_users")).toEqual([]);
 });
 
+test.each(["off", "invite"])("%s: a sign-up does not reveal who has an account", async (mode) => {
+  const server = await start({ PROMPTD_SIGN_UP: mode });
+  await createTestPerson(server, { email: "ada@example.org" });
+  const answers = await Promise.all(["ada@example.org", "unknown@example.org"].map((email) => signUp(server, email)));
+  const [known, unknown] = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]));
+  expect(known).toEqual(unknown);
+});
+
 test("open: an address for which an operator has made an account is not taken over", async () => {
   const server = await start({ PROMPTD_SIGN_UP: "open" });
   await server.createCaller();

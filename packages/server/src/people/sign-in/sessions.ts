@@ -2,6 +2,7 @@
  * Sessions and ways to sign in, through better-auth: the only file that imports it. It serves HTTP under /manage/auth,
  * where pages sign in and out. The rest of the slice uses it to begin sessions, and for passwords and one-time texts.
  */
+import type { BetterAuthOptions } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
@@ -49,6 +50,8 @@ export interface SessionsOptions {
    * @param person `isVerified`: a sign-in service confirms that the address is theirs.
    */
   readonly refuseSignUp: (person: { readonly email: string; readonly isVerified: boolean }) => Promise<string | null>;
+  /** Why nobody signs up with a password on their own; null: everybody may. */
+  readonly closedSignUp: string | null;
   /** Called at each sign-in, before its session exists. */
   readonly onSignIn: (personId: string) => Promise<void>;
   /** False: operators hand over what would otherwise be mailed. */
@@ -177,19 +180,7 @@ function createAuth(options: SessionsOptions, url: string) {
       database: { generateId: newId },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
-    databaseHooks: {
-      user: {
-        create: {
-          before: async (user) => {
-            const reason = await options.refuseSignUp({ email: user.email, isVerified: user.emailVerified });
-            if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
-            const read = readPersonName(user.name); // a service may know no name, or a longer one
-            return { data: { ...user, name: "name" in read ? read.name : user.email.replace(/@.*/, "") } };
-          },
-        },
-      },
-      session: { create: { before: async ({ userId }) => options.onSignIn(userId) } },
-    },
+    databaseHooks: rowHooks(options),
     plugins: [
       ownActions,
       ...(options.oidc === null ? [] : [oidcPlugin(options.oidc, requireEmailVerification)]),
@@ -233,14 +224,38 @@ function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider, requ
   return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
 }
 
+/** Runs before better-auth writes a row. */
+function rowHooks({ refuseSignUp, onSignIn }: SessionsOptions): NonNullable<BetterAuthOptions["databaseHooks"]> {
+  return {
+    user: {
+      create: {
+        before: async (user) => {
+          const reason = await refuseSignUp({ email: user.email, isVerified: user.emailVerified });
+          if (reason !== null) throw signUpRefused(reason);
+          const read = readPersonName(user.name); // a service may know no name, or a longer one
+          return { data: { ...user, name: "name" in read ? read.name : user.email.replace(/@.*/, "") } };
+        },
+      },
+    },
+    session: { create: { before: async ({ userId }) => onSignIn(userId) } },
+  };
+}
+
+function signUpRefused(message: string): APIError {
+  return new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message });
+}
+
+const SIGN_UP_PATH = "/sign-up/email";
 const CHANGE_PATH = "/change-password";
 /** Paths where a password is tried: all except codes. */
 const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
-const NAMING_PATHS = new Set<string | undefined>(["/sign-up/email", "/update-user"]);
+const NAMING_PATHS = new Set<string | undefined>([SIGN_UP_PATH, "/update-user"]);
 const RESET_PATH = "/request-password-reset";
 
 /**
  * Limits how often a person's password is tried, from any number of addresses.
+ *
+ * Refuses closed sign-up before looking anybody up, so that the response does not reveal who has an account here.
  *
  * Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
  * timing reveals who has an account here. better-auth's own handling would take longer for known people.
@@ -251,10 +266,11 @@ const RESET_PATH = "/request-password-reset";
  *
  * Redirects people who open a confirmation link directly to its page.
  */
-function beforeActions({ db, log, hasMail, onResetRequested }: SessionsOptions, url: string) {
+function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
     const page = confirmationPage(context, url);
     if (page !== null) throw context.redirect(page);
+    if (context.path === SIGN_UP_PATH && closedSignUp !== null) throw signUpRefused(closedSignUp);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // merged into the request body
