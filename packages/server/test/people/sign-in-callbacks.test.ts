@@ -89,13 +89,15 @@ describe("an OpenID Connect provider", () => {
     expect((await begin("oidc")).status).toBe(200);
   });
 
-  test("creates a person at the first sign-in, and finds the same person at the next", async () => {
+  test("creates a person at the first sign-in, finds the same person at the next, and leaves no tokens here", async () => {
     oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
     const [first, second] = [await signInBy("oidc"), await signInBy("oidc")];
     expect([first.location, second.location]).toEqual(["/", "/"]);
     const [one, two] = [await sessionOf(first.cookie), await sessionOf(second.cookie)];
     expect(one.person).toMatchObject({ email: "lin@example.org", name: "Lin" });
     expect(two.person.personId).toBe(one.person.personId);
+    const tokens = "select access_token, refresh_token, id_token from auth_logins where provider_id = 'oidc'";
+    expect(await server.app.db.query(tokens)).toEqual([{ access_token: null, refresh_token: null, id_token: null }]);
   });
 
   test("never takes over an existing person through an address that it has not confirmed", async () => {

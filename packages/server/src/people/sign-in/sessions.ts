@@ -237,8 +237,14 @@ function rowHooks({ refuseSignUp, onSignIn }: SessionsOptions): NonNullable<Bett
         },
       },
     },
+    account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
     session: { create: { before: async ({ userId }) => onSignIn(userId) } },
   };
+}
+
+/** Nothing here calls a sign-in service on a person's behalf, so nothing that could is stored. */
+async function withoutTokens<Login extends object>(login: Login) {
+  return { data: { ...login, accessToken: null, refreshToken: null, idToken: null } };
 }
 
 function signUpRefused(message: string): APIError {
