@@ -39,6 +39,14 @@ function triesOf(email: string): string {
   return `password:${createHash("sha256").update(email.trim().toLowerCase()).digest("base64url")}`;
 }
 
+/** Longer than an authenticator app's code is accepted: its own 30 seconds, and those before and after. */
+const APP_CODE_MS = 120_000;
+
+/** False: the code has signed this person in before, and somebody may have seen it then (RFC 6238, section 5.2). */
+export async function takeAppCode(db: Queryable, personId: string, code: string): Promise<boolean> {
+  return (await countAttempt(db, `app-code:${personId}:${code}`, APP_CODE_MS)).count === 1;
+}
+
 const RESET_SECONDS = 3_600;
 const RESET_BYTES = 16;
 

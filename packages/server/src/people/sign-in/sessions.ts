@@ -16,7 +16,7 @@ import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
-import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS } from "./passwords.ts";
+import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
 import { readPersonName } from "./person-name.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
@@ -225,7 +225,7 @@ function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider, requ
 }
 
 /** Runs before better-auth writes a row. */
-function rowHooks({ refuseSignUp, onSignIn }: SessionsOptions): NonNullable<BetterAuthOptions["databaseHooks"]> {
+function rowHooks({ db, refuseSignUp, onSignIn }: SessionsOptions): NonNullable<BetterAuthOptions["databaseHooks"]> {
   return {
     user: {
       create: {
@@ -238,7 +238,17 @@ function rowHooks({ refuseSignUp, onSignIn }: SessionsOptions): NonNullable<Bett
       },
     },
     account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
-    session: { create: { before: async ({ userId }) => onSignIn(userId) } },
+    session: {
+      create: {
+        before: async ({ userId }, context) => {
+          if (context?.path === CODE_PATH && context.context.session === null) {
+            const isFirst = await takeAppCode(db, userId, String(context.body?.code));
+            if (!isFirst) throw new APIError("UNAUTHORIZED", { code: "CODE_USED", message: CODE_USED });
+          }
+          await onSignIn(userId);
+        },
+      },
+    },
   };
 }
 
@@ -251,6 +261,8 @@ function signUpRefused(message: string): APIError {
   return new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message });
 }
 
+const CODE_PATH = "/two-factor/verify-totp";
+const CODE_USED = "This code was already used. Sign in again with the next code from your app.";
 const SIGN_UP_PATH = "/sign-up/email";
 const CHANGE_PATH = "/change-password";
 /** Paths where a password is tried: all except codes. */
