@@ -1,10 +1,11 @@
 /** The memory for answers: how much an account can request without reading it. */
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterEach, expect, test } from "vitest";
-import type { Admission, AdmissionRequest } from "../../src/http/endpoint.ts";
+import type { Admission, AdmissionRequest, Handlers } from "../../src/http/endpoint.ts";
 import { eventually } from "../support/eventually.ts";
-import { openSocket, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { ID, openSocket, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
 const MIB = 1_048_576;
 /** More than the kernel's buffers take, so that most of it stays in the process. */
@@ -33,11 +34,11 @@ async function start(accountUnreadBytesMax: number, beforeAnswer: Promise<void> 
 }
 
 /** A caller who requests a large answer and does not read it. */
-async function leaveUnread(account: string): Promise<Socket> {
+async function leaveUnread(account: string, path = "/v1/me"): Promise<Socket> {
   const socket = await openSocket(own.port);
   sockets.push(socket);
   socket.on("error", () => {}).pause();
-  socket.write(`GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n\r\n`);
   return socket;
 }
 const askCredits = (account: string) => own.get("/v1/me/credits", { authorization: `Bearer ${account}` });
@@ -60,6 +61,25 @@ test("an account that does not read its responses is refused until it reads or c
   closed.destroy();
   await eventually(async () => expect((await askCredits("a")).status).toBe(200));
   await leaveUnread("a");
+  await eventually(async () => expect((await askCredits("a")).status).toBe(429));
+  read.resume();
+  await eventually(async () => expect((await askCredits("a")).status).toBe(200));
+});
+
+test("an event or a line of results that is not read counts like a response", async () => {
+  const followRun: Handlers["followRun"] = async () => ({
+    status: 200,
+    headers: { "content-type": "text/event-stream" },
+    body: Readable.from([ANSWER, "the end"]),
+  });
+  own = await startEdge({ admit: admitAnyone, limits: { accountUnreadBytesMax: 30 * MIB }, handlers: { followRun } });
+  const follow = `/v1/runs/${ID}/events`;
+  const [read, closed] = [await leaveUnread("a", follow), await leaveUnread("a", follow)];
+  await eventually(async () => expect((await askCredits("a")).status).toBe(429));
+  expect((await askCredits("b")).status).toBe(200);
+  closed.destroy();
+  await eventually(async () => expect((await askCredits("a")).status).toBe(200));
+  await leaveUnread("a", follow);
   await eventually(async () => expect((await askCredits("a")).status).toBe(429));
   read.resume();
   await eventually(async () => expect((await askCredits("a")).status).toBe(200));

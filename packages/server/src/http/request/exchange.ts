@@ -248,9 +248,24 @@ export class Exchange implements ServerContext {
       return;
     }
     this.#watchReader();
-    pipeline(answer.body, this.response, (error) => {
+    const onEnd = (error: Error | null | undefined) => {
       if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a response body was cut off");
-    });
+    };
+    // Files arrive in small pieces; an event or a line of results can be megabytes.
+    if (this.admission === null) pipeline(answer.body, this.response, onEnd);
+    else pipeline(answer.body, (body) => this.#countParts(body), this.response, onEnd);
+  }
+
+  async *#countParts(body: AsyncIterable<string | Buffer>): AsyncGenerator<string | Buffer, void, void> {
+    for await (const part of body) {
+      const release = this.#setup.unreadAnswers.add(this.memoryOwner, Buffer.byteLength(part));
+      if (release === null) throw new Error("The account has too many unread responses.");
+      try {
+        yield part; // continues when the caller has read almost all of it
+      } finally {
+        release();
+      }
+    }
   }
 
   /**
