@@ -11,7 +11,7 @@ import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
 import { SEED_AUTHOR } from "./marketplace-seed-store.ts";
-import { openServer } from "./open-server.ts";
+import { openMetricsServer, openServer } from "./open-server.ts";
 import { openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
@@ -69,7 +69,7 @@ async function openApp(services: AppServices, closers: Closers): Promise<App> {
   // In parallel: the worker waits for its connections.
   const [worker, server] = await Promise.all([
     role === "api" ? null : openWorker(services, closers),
-    role === "worker" ? null : openServer(services, () => worker?.wake(), closers),
+    role === "worker" ? openMetricsServer(services) : openServer(services, () => worker?.wake(), closers),
   ]);
   if (worker !== null) services.creates.claimWith((runs) => worker.reserve(runs));
   const stop = createStop(services, server, worker);
@@ -136,10 +136,18 @@ function createStop(
     ]));
 }
 
-/** @returns the URL that reaches the server from this machine. */
-async function listen({ config, onListening, localUrl }: AppServices, server: HttpServer): Promise<string> {
-  const address = { host: config.HOST, port: config.PORT };
-  const { port } = await orListenFailure(address, () => server.listen(address));
+/** @returns the URL that reaches the API from this machine; null for a worker, which serves only its metrics. */
+async function listen(
+  { config, role, log, onListening, localUrl }: AppServices,
+  server: HttpServer,
+): Promise<string | null> {
+  const ofWorker = role === "worker" ? config.PROMPTD_WORKER_METRICS_PORT : null;
+  const address = { host: config.HOST, port: ofWorker ?? config.PORT };
+  const { port, url } = await orListenFailure(address, () => server.listen(address), ofWorker !== null);
+  if (ofWorker !== null) {
+    log.info({ url: `${url}/metrics` }, "serving the metrics of this worker");
+    return null;
+  }
   onListening(port);
   return localUrl();
 }

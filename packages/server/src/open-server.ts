@@ -75,6 +75,22 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
   });
 }
 
+/** Creates the HTTP server of a process that is only a worker, for its metrics; null: no port is set for them. */
+export function openMetricsServer(services: AppServices): HttpServer | null {
+  const { config, log, newId, models } = services;
+  if (config.PROMPTD_WORKER_METRICS_PORT === null) return null;
+  return createHttpServer({
+    log,
+    newId,
+    authenticators: {},
+    resourcesHash: () => models.catalogue.resources().hash,
+    endpoints: [metricsOf(services)],
+    prefixes: {},
+    open: null,
+    limits: services.httpLimits ?? {},
+  });
+}
+
 /** The metrics of this process and of the installation. */
 function metricsOf({ config, role, db }: AppServices): Endpoint {
   return metricsEndpoint({

@@ -44,14 +44,16 @@ export async function throughOutage<Result>(
 export async function orListenFailure<Result>(
   { host, port }: { readonly host: string; readonly port: number },
   listen: () => Promise<Result>,
+  isOfWorker = false,
 ): Promise<Result> {
+  const portSetting = isOfWorker ? "PROMPTD_WORKER_METRICS_PORT" : "PORT or --port";
   try {
     return await listen();
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? cause.code : null;
     const text = {
-      EADDRINUSE: `Port ${port} is in use on ${host}. Stop the program that uses it, or choose another port with PORT or --port.`,
-      EACCES: `Port ${port} requires a privileged process. Choose a port of 1024 or higher with PORT or --port.`,
+      EADDRINUSE: `Port ${port} is in use on ${host}. Stop the program that uses it, or choose another port with ${portSetting}.`,
+      EACCES: `Port ${port} requires a privileged process. Choose a port of 1024 or higher with ${portSetting}.`,
       EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another address with HOST or --host.`,
       ENOTFOUND: `The host "${host}" does not exist. Choose another address with HOST or --host.`,
     }[String(code)];

@@ -2,6 +2,7 @@ import type { Database } from "../platform/database/database.ts";
 import { isStatementTimeout } from "../platform/database/errors.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
+import { createCounter } from "../platform/metrics/metrics.ts";
 import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
 import { retry } from "../platform/resilience/retry.ts";
 import { freezeAccount, listFrozen, type FrozenAccount } from "./freezes-store.ts";
@@ -40,6 +41,13 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
 
 const AUDIT = `select fault, account_id as "accountId", run_id as "runId", detail from credit_audit`;
 const AUDIT_BATCH = 500;
+const mismatchesFound = createCounter(
+  {
+    name: "promptd_ledger_mismatches_total",
+    help: "What the audits of this process found in the ledger that does not add up. Each audit of an account counts its mismatches again.",
+  },
+  [],
+);
 
 /** The audit runs alone and locks nothing, but a transaction of minutes would hold up index cleanup. */
 const AUDIT_TIME = { statementTimeoutMs: 30_000 };
@@ -96,6 +104,7 @@ async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatc
   for (const mismatch of mismatches) {
     log.error(mismatch, "the ledger does not add up; the account accepts no new paid runs");
   }
+  mismatchesFound.add([], mismatches.length);
   const faults = Map.groupBy(mismatches, (mismatch) => mismatch.accountId);
   for (const [accountId, found] of faults) {
     const names = [...new Set(found.map((mismatch) => mismatch.fault))].join(", ");

@@ -5,6 +5,7 @@ import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
 import { familyOf, type Family } from "../platform/metrics/metrics.ts";
 import { notFound } from "../platform/problem.ts";
 import { describePublicId } from "../prompts/index.ts";
+import { runEnds } from "./run-metrics.ts";
 import { visibleOutputs } from "./run-state.ts";
 
 /** The members of a run, with everything written so far as its outputs (`toRun`). */
@@ -182,7 +183,7 @@ export async function cancelRunRow(
   runId: string,
   limits?: TxOptions,
 ): Promise<CancelOutcome> {
-  return db.tx(async (tx) => {
+  const outcome = await db.tx(async (tx) => {
     const [row] = await tx.query<{ outcome: CancelOutcome }>("select run_cancel($1, $2) as outcome", [
       accountId,
       runId,
@@ -190,6 +191,8 @@ export async function cancelRunRow(
     if (row === undefined) throw new Error("run_cancel returned no row.");
     return row.outcome;
   }, limits);
+  if (outcome === "canceled_waiting" || outcome === "canceled_running") runEnds.add(["failed", "canceled"]);
+  return outcome;
 }
 
 export interface UncountedUses {

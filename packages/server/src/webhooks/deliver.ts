@@ -12,6 +12,7 @@ import type { Database, Tx } from "../platform/database/database.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import { createFailureLog, type Log } from "../platform/log.ts";
+import { createCounter } from "../platform/metrics/metrics.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import { claimDeliveries, settleAttempt, type AttemptOutcome, type ClaimedDelivery } from "./deliveries-store.ts";
@@ -65,6 +66,14 @@ const GIVE_UP = { days: 3, reason: "No delivery has succeeded for 3 days." };
 const STOP_TIMEOUT_MS = 2_000;
 const START: WebhookOfAccount = { accountId: FIRST_ID, webhookId: FIRST_ID };
 const GONE = 410;
+
+const attempts = createCounter(
+  {
+    name: "promptd_webhook_attempts_total",
+    help: "Attempts of this process to deliver an event. pending: another attempt follows; failed: none does.",
+  },
+  ["state"],
+);
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, log } = options;
@@ -158,6 +167,7 @@ async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, sto
   await faultPoint("webhook.before_settle");
   const durationMs = Math.round(performance.now() - startedMs);
   const settled = await settle(delivery, { ...outcome, durationMs }, options);
+  attempts.add([outcome.state]);
   const { deliveryId, webhookId, accountId } = delivery;
   if (settled === "disabled") log.warn({ webhookId, accountId }, "a webhook was disabled");
   if (outcome.state === "failed") log.info({ deliveryId, webhookId, fault: outcome.fault }, "a delivery has failed");

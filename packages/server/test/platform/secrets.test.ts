@@ -1,7 +1,8 @@
-/** Secret or private data is never in a log line, and data that grants access is never in the database. */
+/** Secret or private data is never in a log line or a metric, and data that grants access is never in the database. */
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
+import { readMetrics } from "../support/read-metrics.ts";
 import { killLeftovers, until } from "../support/promptd-process.ts";
 import { openInstallationFixture } from "../support/installation-fixture.ts";
 import { createTestDatabase } from "../support/test-database.ts";
@@ -90,7 +91,7 @@ async function dump(url: string): Promise<string> {
 }
 
 describe("canaries in keys, inputs, outputs, queries and headers", () => {
-  test("are in no log line at level debug, and those that grant access are in no database row", async () => {
+  test("are in no log line at level debug and no metric, and those that grant access are in no database row", async () => {
     const database = await createTestDatabase();
     undo.push(() => database.drop());
     const fixture = await openInstallationFixture(database.url, {
@@ -149,8 +150,9 @@ describe("canaries in keys, inputs, outputs, queries and headers", () => {
     await fixture.db.query("alter table away rename to accounts");
 
     await until(() => server.log.some((line) => line.includes('"level":"error"')));
+    const { text: metrics } = await readMetrics(server.url);
     expect((await server.stop()).code).toBe(0);
-    const log = server.log.join("\n");
+    const log = [...server.log, metrics].join("\n");
     expect(server.log.length).toBeGreaterThan(responses.length); // at least one line per request
     const signature = address.search.replace(/^\?/, "");
     const leaked = Object.entries({ ...CANARIES, apiKey: caller.apiKey, signature }).filter(([, text]) =>

@@ -3,6 +3,7 @@
  * the provider does is returned as a value; only an abort, a bug, or a database outage rejects.
  */
 import { faultPoint } from "../../platform/fault-injection.ts";
+import { createHistogram } from "../../platform/metrics/metrics.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
@@ -17,6 +18,15 @@ import type { JsonValue } from "../../platform/json.ts";
 import { runJob } from "./provider-jobs.ts";
 import { TIMED_OUT, withinTime } from "./time-limit.ts";
 import type { ModelRequest } from "./model-request.ts";
+
+const calls = createHistogram(
+  {
+    name: "promptd_provider_call_duration_seconds",
+    help: "Model calls of this process, by provider and by outcome: the kind of the result, or the cause of the failure.",
+    buckets: [0.25, 1, 2.5, 10, 30, 120, 600],
+  },
+  ["provider", "outcome"],
+);
 
 /** A request, and the model that serves it: the requested model or its fallback. */
 export interface Job {
@@ -47,11 +57,12 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     signal.throwIfAborted();
     ending = "aborted";
     const sentJob = start.kind === "started" ? startedBefore(context, job, start) : job;
+    const sentMs = performance.now();
     const result = await makeInTime(context, { job: sentJob, start, key: admission.key }, signal);
     // A resumed job says nothing about the key and the model admitted now.
     if (start.kind !== "started") ending = result;
     await faultPoint("call.after_answer");
-    record(context, sentJob, { key: start.key, result });
+    record(context, sentJob, { key: start.key, result, ms: performance.now() - sentMs });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
       : { kind: "answered", model: sentJob.entry.model, result };
@@ -138,13 +149,21 @@ function orderName({ request, entry, correction }: Job): string {
   return [runId, step, item, ...other, ...(correction === undefined ? [] : ["again"])].join(":");
 }
 
-function record(context: CallContext, job: Job, { key, result }: { key: CallKey; result: ModelResult }): void {
+interface Made {
+  readonly key: CallKey;
+  readonly result: ModelResult;
+  readonly ms: number;
+}
+
+function record(context: CallContext, job: Job, { key, result, ms }: Made): void {
   const { request, entry } = job;
   const { usage } = result;
   const isFailed = result.kind === "failed";
+  const outcome = isFailed ? result.cause : result.kind;
+  calls.observe([entry.provider, outcome], ms / 1_000);
   context.record.add({
     key,
-    outcome: isFailed ? result.cause : result.kind,
+    outcome,
     httpStatus: isFailed ? result.httpStatus : null,
     code: isFailed ? result.code : null,
     requestId: "requestId" in result ? result.requestId : null,

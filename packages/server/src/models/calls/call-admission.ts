@@ -1,5 +1,6 @@
 /** Admits calls: each needs a slot of its model, memory, and a closed circuit breaker. */
 import type { Log } from "../../platform/log.ts";
+import { createGauge } from "../../platform/metrics/metrics.ts";
 import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import { isSimulated } from "../catalogue/availability.ts";
@@ -78,7 +79,7 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
     const pace = entry.isPaced ? createAdaptiveConcurrency({ min: PACED_LEAST, max }) : null;
     const count = countKeys(entry);
     const onChange = (change: "open" | "closed", number: number) =>
-      logChange(log, { ...entry, key: count > 1 ? number + 1 : undefined }, change);
+      noteChange(log, { ...entry, key: count > 1 ? number + 1 : undefined }, change);
     const state = {
       keys: createProviderKeys({ ...BREAKER, nowMs: monotonicMs, count, onChange }),
       slots: createSemaphore({ permits: pace?.level ?? max }),
@@ -196,12 +197,23 @@ function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): vo
   state.successes = 0;
 }
 
+/** By provider. */
+const openBreakers = new Map<string, number>();
+createGauge(
+  {
+    name: "promptd_circuit_breakers_open",
+    help: "Circuit breakers of this process that are open, by provider. Each model has one per provider key.",
+  },
+  ["provider"],
+).from(() => [...openBreakers].map(([provider, open]) => [[provider], open]));
+
 /** @param key number of the key among several, from 1; undefined: there is only one. */
-function logChange(
+function noteChange(
   log: Log,
   { provider, model, key }: Pick<CatalogueEntry, "provider" | "model"> & { readonly key: number | undefined },
   change: "open" | "closed",
 ): void {
+  openBreakers.set(provider, (openBreakers.get(provider) ?? 0) + (change === "open" ? 1 : -1));
   const facts = { provider, model, ...(key === undefined ? {} : { key }) };
   if (change === "closed") log.info(facts, "the model answers again: its circuit breaker closed");
   else log.warn(facts, "the model keeps failing: its circuit breaker opened, and its runs wait");

@@ -224,6 +224,12 @@ export const SETTINGS = {
       "Bearer token that may read /metrics. If set, every request for metrics needs it. Unset: only requests from the server's own machine, other than through a proxy, may read them.",
     isSecret: true,
   }),
+  PROMPTD_WORKER_METRICS_PORT: setting(integer(0, 65_535), {
+    default: null,
+    expected: "a port from 0 to 65535 (0 for any free port)",
+    meaning:
+      "Port on which a process with the role worker serves /metrics, at the address HOST. Unset: such a process has no port. Processes with an API serve /metrics on PORT.",
+  }),
   PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: setting(onOff, {
     default: "off",
     expected: ON_OFF,

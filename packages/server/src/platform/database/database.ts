@@ -16,6 +16,7 @@ import {
   DatabaseUnresponsive,
 } from "./errors.ts";
 import { onCut } from "../fault-injection.ts";
+import { createGauge } from "../metrics/metrics.ts";
 import { orAborted } from "../resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../resilience/semaphore.ts";
 import type { Log } from "../log.ts";
@@ -106,6 +107,18 @@ const ONCE_MORE = { on: isSerializationFailure, attempts: 2 };
 const CHECK_DATABASE =
   "Check that it is running, and check the address, database, user, and password that promptd uses.";
 
+const connectionsByState = createGauge(
+  {
+    name: "promptd_database_connections",
+    help: "Database connections in use in this process, and how many more it may use.",
+  },
+  ["state"],
+);
+const waitingForConnection = createGauge(
+  { name: "promptd_database_waiting", help: "Work in this process that waits for a free database connection." },
+  [],
+);
+
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { busyMsMax } = options.times ?? TIMES;
   const { pool, route, settings } = await openPool(options);
@@ -115,6 +128,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     () => new PipelinedConnection(settings, { log: options.log, limits: route.isPooled ? LIMITS : null }),
   );
   if (options.opensAhead === true) for (const lane of lanes) lane.open();
+  const removeMetrics = addMetrics(connections);
   const alone = new Set<Client>();
   const runOnPool = poolRunner(pool, route);
   const runOnce = async (query: QueryConfig, onceOptions?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
@@ -142,10 +156,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       ),
     runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {
+      removeMetrics();
       const clients = [...alone].map((client) => client.end());
       await Promise.all([...clients, ...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
+}
+
+/** @returns a function that removes them. */
+function addMetrics(connections: ConnectionSemaphore): () => void {
+  const removers = [
+    connectionsByState.from(() => [
+      [["used"], connections.used],
+      [["free"], connections.permits - connections.used],
+    ]),
+    waitingForConnection.from(() => [[[], connections.waiting]]),
+  ];
+  return () => removers.forEach((remove) => remove());
 }
 
 interface OpenPool {
@@ -189,17 +216,26 @@ async function connectPool(options: DatabaseOptions, settings: ClientConfig): Pr
   }
 }
 
+type ConnectionSemaphore = Pick<Semaphore, "run" | "used" | "permits" | "waiting">;
+
 /**
  * Creates a semaphore with one permit per pool connection. The pool's own queue would give up after the connection
  * timeout, as if the server were gone. When the server is silent, all waiters fail at once and not one by one.
  */
-function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Semaphore, "run"> {
+function createConnectionSemaphore(poolMax: number, busyMsMax: number): ConnectionSemaphore {
   const connections = createSemaphore({
     permits: poolMax,
     timeoutMs: busyMsMax,
     timeoutError: () => new NoConnectionFree(busyMsMax),
   });
   return {
+    get used() {
+      return connections.used;
+    },
+    get waiting() {
+      return connections.waiting;
+    },
+    permits: poolMax,
     run: (work, options) =>
       connections.run(async (permit) => {
         try {

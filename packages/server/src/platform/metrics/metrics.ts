@@ -23,7 +23,7 @@ export interface Family extends Described {
   readonly samples: readonly Sample[];
 }
 
-interface Counter<Names extends readonly string[]> {
+export interface Counter<Names extends readonly string[]> {
   add(values: Values<Names>, by?: number): void;
 }
 

@@ -50,6 +50,8 @@ export interface Semaphore {
   /** How many permits there are. Lowering it takes nothing away from work in progress. */
   permits: number;
   readonly used: number;
+  /** How many callers wait for a permit. */
+  readonly waiting: number;
   run<Result>(work: (permit: Permit) => Promise<Result>, options?: AcquireOptions): Promise<Result>;
   acquire(options?: AcquireOptions): Promise<Permit>;
   /** @returns null if no permit was free in time. */
@@ -91,6 +93,12 @@ class FairSemaphore implements Semaphore {
 
   get used(): number {
     return this.#used;
+  }
+
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.size;
+    return waiting;
   }
 
   get permits(): number {

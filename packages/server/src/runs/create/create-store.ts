@@ -2,6 +2,7 @@
 import type { FirstCall } from "../../models/index.ts";
 import type { LivePrompt } from "../../prompts/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
+import { createCounter } from "../../platform/metrics/metrics.ts";
 import { idTimeMs } from "../../platform/ids.ts";
 
 export interface RunToCreate {
@@ -60,6 +61,14 @@ type CreateRow = { run_id: string | null; available: number | null } & (
   | { outcome: "revoked" | "expired" | "capped"; at: Date }
 );
 
+const creates = createCounter(
+  {
+    name: "promptd_run_creates_total",
+    help: "Requests and batch items for which this process asked the database to create a run, by outcome. joined: the idempotency key already has a run.",
+  },
+  ["outcome"],
+);
+
 /** Used when the prompt has no share of its own. */
 const INSTALLATION_SHARE = -1;
 
@@ -103,6 +112,7 @@ export async function createRunRows(
   return runs.map(({ runId }, i) => {
     const row = rows[i];
     if (row === undefined) throw new Error("run_create_on_terms did not return a row for every run.");
+    creates.add([row.outcome === "claimed" ? "created" : row.outcome]);
     return toOutcome(row, runId);
   });
 }

@@ -14,7 +14,9 @@
  */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { createCounter, createHistogram } from "../../platform/metrics/metrics.ts";
 import { retry } from "../../platform/resilience/retry.ts";
+import { runEnds } from "../run-metrics.ts";
 import type { ClaimedRun } from "./claim.ts";
 import type { Finisher } from "./finish.ts";
 import { failed, type RunOutcome, type RunResult } from "./run-outcome.ts";
@@ -29,6 +31,19 @@ const RETRY_DELAY_MS = 1_000;
 const BACKOFF = { baseMs: 200, capMs: 2_000 };
 const CRASHED = failed("broken", "The run could not be completed. You were not charged.");
 
+const attempts = createCounter(
+  { name: "promptd_run_attempts_total", help: "Attempts at runs that ended in this process, by outcome." },
+  ["outcome"],
+);
+const durations = createHistogram(
+  {
+    name: "promptd_run_duration_seconds",
+    help: "Time from the claim of a run to its end, of the runs that this process executed.",
+    buckets: [0.1, 0.5, 2.5, 10, 30, 120, 600],
+  },
+  ["status"],
+);
+
 /** Never throws. @param signal once aborted, the code that aborted it has settled the run. */
 export async function settle(
   run: ClaimedRun,
@@ -39,6 +54,7 @@ export async function settle(
   if (signal.aborted) return;
   const { db, log } = options;
   const { runId, attempt } = run;
+  attempts.add([outcome.kind]);
   switch (outcome.kind) {
     case "finished":
       return finish(run, outcome.result, signal, options);
@@ -82,6 +98,10 @@ async function finish(
   const { accountId, runId, attempt, model } = run;
   const durationMs = Math.round(performance.now() - run.claimedMs);
   const status = result.ok ? "succeeded" : "failed";
+  if (finished === "written") {
+    runEnds.add([status, result.reason ?? "none"]);
+    durations.observe([status], durationMs / 1_000);
+  }
   log.info(
     { accountId, runId, attempt, model, status, reason: result.reason, isOurs: finished === "written", durationMs },
     "run finished",

@@ -6,8 +6,11 @@
 import { hostname } from "node:os";
 import type { Queryable } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { createGauge } from "../../platform/metrics/metrics.ts";
 import { createFailureLog, type Log } from "../../platform/log.ts";
 import { DEADLINE_MINUTES_MAX } from "../run-limits.ts";
+import { runEnds } from "../run-metrics.ts";
 
 export interface SweepOptions {
   readonly upkeep: Queryable;
@@ -31,6 +34,16 @@ export interface Sweep {
 const ROUNDS_MAX = 10;
 const RECOVERED_AT_ONCE = 500;
 const BOOT_LEASE_MS = 3_600_000;
+
+/** In Unix time; null: none yet. */
+let sweptAt: number | null = null;
+createGauge(
+  {
+    name: "promptd_sweep_last_success_timestamp_seconds",
+    help: "When the worker of this process last swept the runs of dead workers and overdue runs, in Unix time.",
+  },
+  [],
+).from(() => (sweptAt === null ? [] : [[[], sweptAt]]));
 
 export function createSweep(options: SweepOptions): Sweep {
   const { upkeep, log, leaseMs } = options;
@@ -66,7 +79,10 @@ export function createSweep(options: SweepOptions): Sweep {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const due = await failDueRuns(upkeep, skipped);
       skipped = due.isFull ? [...skipped, ...due.skipped] : [];
-      if (due.failed.length > 0) options.onFailed(due.failed);
+      if (due.failed.length > 0) {
+        runEnds.add(["failed", "overdue"], due.failed.length);
+        options.onFailed(due.failed);
+      }
       if (due.fault !== null && due.fault !== loggedFault) {
         log.error({ fault: due.fault }, "a run past its deadline could not be ended; every sweep retries it");
         loggedFault = due.fault;
@@ -82,7 +98,10 @@ export function createSweep(options: SweepOptions): Sweep {
         failures.failed(error);
       });
     }
-    if (!hasFailed) failures.worked();
+    if (!hasFailed) {
+      failures.worked();
+      sweptAt = systemClock.nowMs() / 1_000;
+    }
     sweeping = null;
   }
 

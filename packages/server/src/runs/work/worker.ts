@@ -4,6 +4,7 @@
  */
 import { CountedCall } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { createGauge } from "../../platform/metrics/metrics.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
@@ -47,12 +48,21 @@ const GATHER_MS = 4;
  */
 const QUIET_MS_MAX = 50;
 
+const slotsByState = createGauge(
+  {
+    name: "promptd_worker_slots",
+    help: "How many runs the worker of this process executes, and how many more it could.",
+  },
+  ["state"],
+);
+
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #slots: Slots;
   readonly #lease: Lease;
   readonly #claimer: Claimer;
   readonly #sweep: Sweep;
+  readonly #removeMetrics: () => void;
   #isDraining = false;
   #pollTimer: NodeJS.Timeout | null = null;
   #gatherTimer: NodeJS.Timeout | null = null;
@@ -65,6 +75,10 @@ export class Worker {
       work: async (run, signal) => settle(run, await execute(run, signal), signal, options),
       onFreed: () => this.#onFreed(),
     });
+    this.#removeMetrics = slotsByState.from(() => [
+      [["used"], this.#slots.size],
+      [["free"], concurrency - this.#slots.size],
+    ]);
     this.#lease = createLease({
       ...options,
       onLost: () => this.#slots.dropAll(),
@@ -144,6 +158,7 @@ export class Worker {
     const parts = { slots: this.#slots, claimer: this.#claimer, lease: this.#lease, sweep: this.#sweep };
     await drain({ ...this.#options, ...parts }, graceMs);
     if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
+    this.#removeMetrics();
   }
 
   /** Also frees room under the limits of its account and model. Slots that free up together claim together. */
