@@ -50,7 +50,7 @@ export function Shell() {
   useEffect(renewSession, []);
   const openPalette = () => setPaletteOpen(true);
   return (
-    <div className="min-h-dvh sm:grid sm:grid-cols-[84px_minmax(0,1fr)] lg:grid-cols-[216px_minmax(0,1fr)]">
+    <div className="min-h-dvh print:block! sm:grid sm:grid-cols-[84px_minmax(0,1fr)] lg:grid-cols-[216px_minmax(0,1fr)]">
       <SkipLink />
       <Sidebar onSearch={openPalette} />
       <TopBar onSearch={openPalette} />
@@ -68,7 +68,7 @@ export function OpenShell() {
   return (
     <div className="min-h-dvh">
       <SkipLink />
-      <header className="flex h-12 items-center gap-1 border-b border-line bg-sunk px-4 sm:px-[clamp(16px,3vw,32px)]">
+      <header className="flex h-12 items-center gap-1 border-b border-line bg-sunk px-4 sm:px-[clamp(16px,3vw,32px)] print:hidden!">
         <Link to="/docs" className="mr-auto flex items-center rounded-2">
           <Brand />
         </Link>
@@ -122,7 +122,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
   return (
     <nav
       aria-label="Pages"
-      className="z-10 flex border-line bg-sunk max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:border-t max-sm:p-1 max-sm:pb-[calc(4px+env(safe-area-inset-bottom))] sm:sticky sm:top-0 sm:h-dvh sm:flex-col sm:gap-1 sm:border-r sm:px-1.5 sm:py-3 lg:px-3"
+      className="z-10 flex border-line bg-sunk print:hidden! max-sm:fixed max-sm:inset-x-0 max-sm:bottom-0 max-sm:border-t max-sm:p-1 max-sm:pb-[calc(4px+env(safe-area-inset-bottom))] sm:sticky sm:top-0 sm:h-dvh sm:flex-col sm:gap-1 sm:border-r sm:px-1.5 sm:py-3 lg:px-3"
     >
       <Link to="/" className="mb-2 hidden h-9 items-center rounded-2 sm:flex max-lg:justify-center lg:px-2.5">
         <span className="lg:hidden">
@@ -182,7 +182,7 @@ function MorePages() {
 function TopBar({ onSearch }: { readonly onSearch: () => void }) {
   const square = "grid size-9 place-items-center rounded-2 text-dim hover:bg-hover hover:text-ink";
   return (
-    <div className="flex h-12 items-center gap-1 border-b border-line bg-sunk pr-2 pl-4 sm:hidden">
+    <div className="flex h-12 items-center gap-1 border-b border-line bg-sunk pr-2 pl-4 sm:hidden print:hidden">
       <Link to="/" className="mr-auto flex items-center rounded-2">
         <Brand />
       </Link>

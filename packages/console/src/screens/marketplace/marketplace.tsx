@@ -188,7 +188,7 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
       ))}
       <Select
         aria-label="Model"
-        className="w-32 max-sm:hidden lg:w-40"
+        className={cx("w-32 lg:w-40", search.model === undefined && "max-sm:hidden")}
         value={search.model ?? ""}
         onChange={(event) => onChange({ model: event.target.value === "" ? undefined : event.target.value })}
       >
