@@ -31,6 +31,25 @@ function explainAccess({ code, data }: PromptdError): string | null {
   return 'Sign in with "promptd login", or set a management token in PROMPTD_TOKEN.';
 }
 
+const START_SERVER =
+  'Start a server with "promptd serve", or set its address: "promptd config set url <url>" or PROMPTD_URL.';
+const TRUST_CERTIFICATE =
+  "If you trust the server's certificate, set NODE_EXTRA_CA_CERTS to a PEM file with it or with the authority that issued it.";
+
+/** OpenSSL's names for certificates whose authority is not known here, as Node reports them. */
+const UNTRUSTED: ReadonlySet<unknown> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+function isUntrusted(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && UNTRUSTED.has(error.code)) || isUntrusted(error.cause);
+}
+
 /** Explains an error from a command to the user; null for an unexpected error. */
 export function explainError(error: unknown): { message: string; hint: string | null } | null {
   if (error instanceof PromptdError) {
@@ -39,10 +58,7 @@ export function explainError(error: unknown): { message: string; hint: string | 
     return { message: printable(error.message), hint: hint ?? request };
   }
   if (error instanceof PromptdConnectionError) {
-    return {
-      message: error.message,
-      hint: 'Start a server with "promptd serve", or set its address: "promptd config set url <url>" or PROMPTD_URL.',
-    };
+    return { message: error.message, hint: isUntrusted(error) ? TRUST_CERTIFICATE : START_SERVER };
   }
   if (error instanceof PromptdProtocolError) {
     return { message: error.message, hint: `The response began: ${printable(error.bodyStart)}` };

@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
+import { createTestCertificate } from "../../server/test/support/test-certificate.ts";
 import { setup } from "./fake-service.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -101,4 +104,16 @@ test("the key can be passed on standard input", async () => {
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
   const { PROMPTD_API_KEY: _, ...without } = env;
   expect(await start(without, "config", "get", "api-key").ended).toMatchObject({ stdout: "pd_secret\n" });
+});
+
+test("a server whose certificate is not trusted: the message says how to trust it", async () => {
+  const server = createServer(createTestCertificate(["localhost"])).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const { code, stderr } = await start({ PROMPTD_URL: url, PROMPTD_API_KEY: "pd_key" }, "me").ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain(`No connection to ${url}: self-signed certificate`);
+  expect(stderr).toContain("set NODE_EXTRA_CA_CERTS to a PEM file");
+  expect(stderr).not.toContain("promptd serve");
 });
