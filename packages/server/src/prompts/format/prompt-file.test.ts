@@ -39,6 +39,12 @@ test("prompts that are not a list are one fault", () => {
   expect(messagesOf('{"promptd":1,"prompts":{}}')).toEqual(["prompts: must be a list, got a map"]);
 });
 
+test("a JSON list of prompts is one fault that shows the object to put it in", () => {
+  expect(messagesOf('[{"title":"Tea"}]')).toEqual([
+    'file: is a JSON list; a JSON file is an object with the list as a member: {"promptd": 1, "prompts": [...]}',
+  ]);
+});
+
 test("the quoted piece of text is a sentence of its own", () => {
   const of = (message: string) =>
     new PromptFileError([{ line: 7, field: "template", code: "STEP_ORDER", message, excerpt: "{{ a }}" }]).message;

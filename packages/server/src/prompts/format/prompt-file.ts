@@ -107,6 +107,9 @@ function readPromptMd(text: string, faults: FaultList): WrittenPrompt[] {
   return [{ raw: withBody(readPromptFields(root, "file", faults), parts, faults), faults }];
 }
 
+/** Prompts without the object around them. */
+const JSON_LIST = /^\s*\[\s*\{/;
+
 interface FileParts {
   readonly frontMatter: string;
   readonly body: string;
@@ -119,8 +122,9 @@ function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
   const end =
     lines[0]?.trimEnd() === "---" ? lines.findIndex((line, index) => index > 0 && line.trimEnd() === "---") : -1;
   if (end === -1) {
-    const expected =
-      'must start with a "---" line, followed by the fields in YAML, another "---" line, and the prompt text';
+    const expected = JSON_LIST.test(text)
+      ? 'is a JSON list; a JSON file is an object with the list as a member: {"promptd": 1, "prompts": [...]}'
+      : 'must start with a "---" line, followed by the fields in YAML, another "---" line, and the prompt text';
     const hint = importHint(text);
     const message = hint === null ? expected : `${expected}. ${hint}`;
     faults.add({ line: 1, field: "file", code: "FILE_SYNTAX", message });
