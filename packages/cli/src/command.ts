@@ -87,6 +87,11 @@ export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
 /** What a shell reports for a process that Ctrl-C ended: 128 plus the number of SIGINT. */
 export const EXIT_INTERRUPTED = 130;
 
+/** The exit code of a command that stopped waiting. @param cause the reason of its `io.signal`. */
+export function stopCode(cause: unknown): number {
+  return cause instanceof CommandFailure ? cause.exitCode : EXIT_INTERRUPTED;
+}
+
 /** A failure shown as its message only, without a stack trace. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CommandFailure } from "../src/command.ts";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
 import { config, PROMPT, RUN, VERSION, version } from "./sample-prompt.ts";
 
@@ -20,6 +21,9 @@ const found = { [`GET /v1/prompt-versions/${VERSION}`]: { data: version } };
 const POST = "POST /v1/runs";
 const body = (seen: readonly { body: unknown }[], at: number): Record<string, unknown> =>
   seen[at]?.body as Record<string, unknown>;
+
+/** The run continues after the server's own wait. */
+const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
 
 describe("run", () => {
   test("sends inputs, images, and options, and prints only the outputs", async () => {
@@ -162,23 +166,23 @@ Nothing was sent, and nothing was charged.
   });
 
   test("keeps waiting for a run that outlives the first wait, and names it", async () => {
-    const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
     const { run, seen } = await setup({ ...found, [POST]: timeout, [`GET /v1/runs/${RUN}`]: { data: done } });
     expect(await run("run", VERSION)).toMatchObject({ code: 0, stderr: `Waiting for the run ${RUN}\n` });
     expect(seen.filter(({ route }) => route === POST)).toHaveLength(1);
   });
 
-  test("stopping during the wait says how to find the run again", async () => {
-    const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
+  test.each([
+    [130, new Error("Ctrl-C")],
+    [143, new CommandFailure("Stopped by SIGTERM.", { exitCode: 143 })],
+  ])("exit code %i after a stop during the wait, which says how to find the run again", async (exitCode, reason) => {
     const routes: Routes = { ...found, [POST]: timeout };
     const { run, stop } = await setup(routes);
     routes[`GET /v1/runs/${RUN}`] = () => {
-      stop.abort(new Error("Ctrl-C"));
+      stop.abort(reason);
       return { data: { ...done, outputs: [], runStatus: "running" } };
     };
-    const { code, stderr } = await run("run", VERSION);
-    expect(code).toBe(130);
-    expect(stderr).toContain(`Stopped waiting for the run.\nIt continues: promptd runs watch ${RUN}\n`);
+    const stderr = `Stopped waiting for the run.\nIt continues: promptd runs watch ${RUN}\n`;
+    expect(await run("run", VERSION)).toMatchObject({ code: exitCode, stderr: expect.stringContaining(stderr) });
   });
 
   test("--out saves images and videos without sending the key to their URLs", async () => {

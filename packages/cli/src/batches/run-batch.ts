@@ -3,7 +3,7 @@ import { PromptdError, type Client } from "@promptd/client";
 import { type Batch, type CreateBatchBody, type PromptVersion, type ValidationData } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { basename } from "node:path";
-import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
+import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
@@ -118,7 +118,7 @@ async function createBatch(client: Client, body: CreateBatchBody, { key, file, r
 /** The request may or may not have arrived. */
 function stoppedSending(cause: unknown): CommandFailure {
   const hint = "If the batch was created, it continues, and the same command joins it. See: promptd batches list";
-  return new CommandFailure("Stopped while sending the batch.", { hint, cause, exitCode: EXIT_INTERRUPTED });
+  return new CommandFailure("Stopped while sending the batch.", { hint, cause, exitCode: stopCode(cause) });
 }
 
 /** Adds the line of the file to each fault. */

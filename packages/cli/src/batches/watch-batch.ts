@@ -5,7 +5,7 @@ import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
+import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeWriteFailure } from "../file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { createBatchView, formatBatch } from "./batch-view.ts";
@@ -43,7 +43,7 @@ export async function watchBatch(client: Client, { batchId, out }: Watched, io: 
 
 function stoppedWatching(batchId: string, cause: unknown): CommandFailure {
   const hint = `It continues: promptd batches watch ${batchId}\nTo end it: promptd batches cancel ${batchId}`;
-  return new CommandFailure("Stopped waiting for the batch.", { hint, cause, exitCode: EXIT_INTERRUPTED });
+  return new CommandFailure("Stopped waiting for the batch.", { hint, cause, exitCode: stopCode(cause) });
 }
 
 interface GivenResults {

@@ -1,7 +1,7 @@
 import { PromptdError, PromptdRunError, toImageInput, type Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
 import { runBatch } from "../batches/run-batch.ts";
-import { CommandFailure, EXIT_INTERRUPTED, type Command, type CommandIo } from "../command.ts";
+import { CommandFailure, stopCode, type Command, type CommandIo } from "../command.ts";
 import { sandboxMark } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
@@ -138,5 +138,5 @@ async function createAndWait(
 export function stoppedWaiting(runId: string | null, cause: unknown): CommandFailure {
   const hint =
     runId === null ? "If it was created, it continues: promptd runs list" : `It continues: promptd runs watch ${runId}`;
-  return new CommandFailure("Stopped waiting for the run.", { hint, cause, exitCode: EXIT_INTERRUPTED });
+  return new CommandFailure("Stopped waiting for the run.", { hint, cause, exitCode: stopCode(cause) });
 }
