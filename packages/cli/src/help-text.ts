@@ -6,7 +6,7 @@ import { COMMON_OPTIONS, flagOf, usageOf } from "./parse-arguments.ts";
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   "Run prompts": ["search", "show", "run", "runs", "batches", "models"],
   "Write prompts": ["prompt"],
-  "Sign in, keys and credits": ["login", "logout", "whoami", "me", "keys", "webhooks", "credits", "usage"],
+  "Sign in, keys, and credits": ["login", "logout", "whoami", "me", "keys", "webhooks", "credits", "usage"],
   "Programs and agents": ["mcp", "skill", "types", "conform"],
   "Operate a server": ["serve", "migrate", "admin", "doctor"],
   "This command line": ["open", "config", "completion"],

@@ -20,7 +20,7 @@ ada@example.org can spend 550 credits.`,
     "idempotency-key": {
       type: "string",
       value: "K",
-      summary: "A second grant with this key changes nothing; with a different amount or expiry, it is rejected",
+      summary: "a second grant with this key changes nothing; with a different amount or expiry, it is rejected",
     },
   },
   run: async (args, io) => {

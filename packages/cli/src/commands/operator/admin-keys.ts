@@ -29,7 +29,7 @@ pd_0123456789abcdefghijklmnopqrstuvwxyz
       type: "string",
       multiple: true,
       value: "PROMPTID",
-      summary: "A prompt that the key may run (default: all)",
+      summary: "a prompt that the key may run (default: all)",
     },
   },
   run: async (args, io) => {

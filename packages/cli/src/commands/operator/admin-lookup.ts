@@ -79,7 +79,7 @@ const DAYS_DEFAULT = "30";
 const DAYS = {
   type: "string",
   value: "N",
-  summary: `The last N days, including today (UTC; default: ${DAYS_DEFAULT})`,
+  summary: `the last N days, including today (UTC; default: ${DAYS_DEFAULT})`,
 } as const;
 
 function readDays(args: CommandArgs): number {
