@@ -146,6 +146,13 @@ describe("doctor", () => {
     expect(stdout).toContain("token of ada@example.org (environment), prompts:read");
   });
 
+  test("says in sentences why there is no connection and what to do next", async () => {
+    const { run, env } = await setup(healthy);
+    env["PROMPTD_URL"] = "http://127.0.0.1:1";
+    const next = 'Start a server with "promptd serve", or set its address';
+    expect((await run("doctor")).stdout).toContain(`No connection to http://127.0.0.1:1: bad port. ${next}`);
+  });
+
   test("a config file that cannot be parsed is named, with what to do next", async () => {
     const { run, env, home } = await setup(healthy);
     delete env["PROMPTD_URL"];

@@ -60,7 +60,8 @@ async function perform(name: string, step: () => Promise<string>): Promise<Check
   } catch (error) {
     const known = error instanceof CommandFailure ? error : explainError(error);
     const message = known?.message ?? (error instanceof Error ? error.message : String(error));
-    return { name, state: "failed", detail: [message, known?.hint ?? ""].join(" ").trim() };
+    const sentences = [message.replace(/[^.]$/, "$&."), known?.hint ?? ""]; // the system's messages have no period
+    return { name, state: "failed", detail: sentences.join(" ").trim() };
   }
 }
 
