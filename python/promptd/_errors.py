@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Type
 
 if TYPE_CHECKING:
     from ._client import Run
@@ -10,6 +10,16 @@ if TYPE_CHECKING:
 
 class PromptdError(Exception):
     """The base class of the errors that this package defines."""
+
+    def __reduce__(self) -> Any:
+        # Pickle would pass only the message to __init__, so an error could not leave a worker process.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: Type[PromptdError], args: Tuple[Any, ...], members: Dict[str, Any]) -> PromptdError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(members)
+    return error
 
 
 class ApiError(PromptdError):

@@ -46,6 +46,14 @@ class Answer:
     headers: Mapping[str, str]
 
 
+def _has_host(url: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0 and re.search(r"\s", url) is None
+    except ValueError:  # for example, the port is not a number
+        return False
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect could carry the key to another host; the server never sends one."""
 
@@ -90,10 +98,16 @@ class Transport:
     ) -> None:
         if not re.match(r"https?://", base_url):
             raise ValueError(f"The base URL must begin with http:// or https://, got {base_url!r}.")
+        if not _has_host(base_url):
+            raise ValueError(f"The base URL must name a host and, if any, a port such as 8787, got {base_url!r}.")
         if not api_key:
             raise ValueError(f"api_key must be an API key (pd_…), got {api_key!r}.")
+        if not re.fullmatch(r"[!-~]+", api_key.strip()):
+            raise ValueError(
+                "api_key contains a space, a line break, or another character that is not allowed. Copy all of the key."
+            )
         self._base = re.sub(r"/v1$", "", re.sub(r"/+$", "", base_url))
-        self._key = api_key
+        self._key = api_key.strip()
         self._retry_for = retry_for
         self.timeout = timeout
         self.sleep = sleep

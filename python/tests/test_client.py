@@ -6,6 +6,7 @@ import http.server
 import itertools
 import json
 import pathlib
+import pickle
 import tempfile
 import threading
 import unittest
@@ -13,7 +14,7 @@ import unittest.mock
 import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
-from promptd import ApiError, Client, ConnectionLost, RunFailed
+from promptd import ApiError, Client, ConnectionLost, Run, RunFailed
 
 ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a"
 VERSION = "01a1f874-0000-7d21-a4c8-5b7e11f20d3a"
@@ -78,8 +79,8 @@ class Scripted:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.pauses: List[float] = []
-        url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.client = Client(url + "/v1/", "pd_test", sleep=self.pauses.append)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.client = Client(self.url + "/v1/", "pd_test", sleep=self.pauses.append)
 
     @property
     def lines(self) -> List[str]:
@@ -128,6 +129,29 @@ class RunTest(unittest.TestCase):
     def test_a_client_without_a_key_is_refused_immediately(self) -> None:
         with self.assertRaisesRegex(ValueError, "api_key must be an API key"):
             Client("http://127.0.0.1:8787", api_key="")
+
+    def test_a_key_from_a_file_may_end_with_a_line_break(self) -> None:
+        with Scripted([success({"credits": 5})]) as server:
+            client = Client(server.url, api_key="pd_x\n")
+            self.assertEqual(5, client.credits())
+        self.assertEqual("Bearer pd_x", server.seen[0][2]["authorization"])
+
+    def test_a_key_that_was_not_copied_completely_is_refused_immediately_and_not_printed(self) -> None:
+        for key in ["pd_01234…6789", "pd_x y", "pd_x\ny"]:
+            with self.subTest(key), self.assertRaisesRegex(ValueError, "^api_key contains a space, a line break, or"):
+                Client("http://127.0.0.1:1", api_key=key)
+
+    def test_a_base_url_without_a_valid_host_and_port_is_refused_immediately(self) -> None:
+        for url in ["http://", "http://127.0.0.1:port", "http://127.0.0.1 x", "http://127.0.0.1:99999"]:
+            with self.subTest(url), self.assertRaisesRegex(ValueError, "^The base URL must name a host"):
+                Client(url, api_key="pd_x")
+
+    def test_errors_can_leave_a_worker_process(self) -> None:
+        failed = RunFailed(Run(ID, "failed", [{"type": "error", "data": "Refused."}], 0, [], "r"))
+        refused = ApiError("m", code="NOT_FOUND_ERROR", http_status=404, data=None, request_id="r")
+        for error in [failed, refused, ConnectionLost("m")]:
+            copy = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(error), str(error), vars(error)), (type(copy), str(copy), vars(copy)))
 
     def test_leaves_it_to_the_server_to_refuse_an_empty_label(self) -> None:
         with Scripted([failure(422, "VALIDATION_ERROR")]) as server, self.assertRaises(ApiError):
