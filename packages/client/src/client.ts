@@ -2,7 +2,7 @@ import { ENDPOINTS, type EndpointShapes } from "@promptd/contract";
 import type { CallEndpoint } from "./call-endpoint.ts";
 import type { ClientContext } from "./client-context.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
-import { refuse } from "./errors.ts";
+import { checkSecret } from "./errors.ts";
 import type { BatchesClient } from "./lazy/batches.ts";
 import { loadLazily } from "./lazy/load-lazily.ts";
 import type { MeClient, PromptsClient, PromptVersionsClient, ResourcesClient } from "./lazy/readers.ts";
@@ -99,14 +99,14 @@ const ON_DEMAND = {
  */
 export function createClient(options: ClientOptions): Client {
   // Usually an environment variable is not set, and the server's 401 would not say so.
-  if (!options.apiKey) refuse("apiKey", "an API key", options.apiKey);
-  let resourcesHash = options.resourcesHash ?? null;
+  checkSecret("apiKey", options.apiKey);
+  let { resourcesHash } = options;
   const connection = connect<EndpointShapes>(options, {
     entries: ENDPOINTS,
     headersOf: () => ({
       authorization: `Bearer ${options.apiKey}`,
       accept: "application/json",
-      ...(resourcesHash !== null && { "cli-agent": `resources_hash=${resourcesHash}` }),
+      ...(resourcesHash && { "cli-agent": `resources_hash=${resourcesHash}` }),
     }),
     onAnswer: ({ headers }) => {
       if (headers.get("action-require") === "update-resources") options.onUpdateResources?.();

@@ -5,6 +5,11 @@ export function refuse(what: string, form: string, given: string): never {
   throw new TypeError(`${what} must be ${form}, got "${given}".`);
 }
 
+/** @throws TypeError for a secret that no header can contain; its message does not contain the secret. */
+export function checkSecret(what: string, secret: string): void {
+  if (!/^\s*[!-~]+\s*$/.test(secret || "")) refuse(what, "text without spaces", secret && "***");
+}
+
 /** An error with details beside its message. */
 abstract class DetailedError<Details extends object> extends Error {
   constructor(message: string, details: Details) {

@@ -1,6 +1,7 @@
 import { ACCOUNT_HEADER, MANAGE_ENDPOINTS, type ManageShapes } from "@promptd/contract/manage";
 import type { Ask, CallEndpoint } from "./call-endpoint.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
+import { checkSecret } from "./errors.ts";
 import type { RawAnswer, RawRequest } from "./transport.ts";
 
 export interface ManageClientOptions extends ConnectOptions {
@@ -32,6 +33,7 @@ export interface ManageClient {
  */
 export function createManageClient(options: ManageClientOptions): ManageClient {
   const { token, account } = options;
+  if (token !== undefined) checkSecret("token", token);
   const headersOf = () => {
     const accountId = account?.() ?? null;
     return {

@@ -1,4 +1,5 @@
 import { createClient, imageFromBytes, imageFromUrl, PromptdError, PromptdProtocolError } from "@promptd/client";
+import { createManageClient } from "@promptd/client/manage";
 import { ERRORS } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
 import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
@@ -72,8 +73,22 @@ describe("every request", () => {
     "an API key of %j is refused immediately: an environment variable is not set",
     (apiKey) => {
       expect(() => createClient({ baseUrl: "http://127.0.0.1:8787", apiKey: apiKey as string })).toThrow(
-        new TypeError(`apiKey must be an API key, got "${apiKey}".`),
+        new TypeError(`apiKey must be text without spaces, got "${apiKey}".`),
       );
+    },
+  );
+
+  test.each(["pd_01234…6789", "pd_x y", "pd_x\ny"])(
+    "a key like %j, which no header can contain, is refused immediately and not printed",
+    (key) => {
+      const baseUrl = "http://127.0.0.1:8787";
+      expect(() => createClient({ baseUrl, apiKey: key })).toThrow(
+        new TypeError('apiKey must be text without spaces, got "***".'),
+      );
+      expect(() => createManageClient({ baseUrl, token: key })).toThrow(
+        new TypeError('token must be text without spaces, got "***".'),
+      );
+      expect(createClient({ baseUrl, apiKey: "pd_x\n" })).toHaveProperty("runs"); // read from a file
     },
   );
 
