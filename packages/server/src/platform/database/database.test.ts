@@ -141,6 +141,28 @@ async function untilWaiting(tx: Tx, count: number): Promise<void> {
   }
 }
 
+test("connections do not depend on the defaults that the database has for other programs", async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const open = () => openDatabase({ url: database.url, role: "defaults", log: createLog("silent"), poolMax: 3 });
+  const admin = await open();
+  await admin.query(`alter database ${database.name} set default_transaction_isolation = 'serializable'`);
+  await admin.query(`alter database ${database.name} set datestyle = 'SQL, DMY'`);
+  await admin.close();
+  const db = await open();
+  const ask = "select current_setting('transaction_isolation') as isolation, timestamptz '2026-11-28 09:00Z' as at";
+  const all = [
+    ...Array.from({ length: 3 }, () => db.query(ask)), // each on a connection of its own
+    ...Array.from({ length: 2 }, () => db.named("defaults", ask, [])),
+    db.once(ask),
+    db.queryWithin(1_000, ask, []),
+    db.tx((tx) => tx.query(ask)),
+  ];
+  const usual = [{ isolation: "read committed", at: new Date("2026-11-28T09:00:00Z") }];
+  expect(await Promise.all(all)).toEqual(all.map(() => usual));
+  await db.close();
+});
+
 test("a statement with its own timeout is canceled by the server, and its connection stays as it was", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "within", log: createLog("silent"), poolMax: 1 });

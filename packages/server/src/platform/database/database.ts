@@ -3,7 +3,16 @@
  * as fast as a pool of eight). `named` sends prepared single statements over two pipelined connections. These must
  * never wait for a hot row lock, because everything behind them would wait too. `query` and `tx` own a pool connection.
  */
-import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
+import {
+  Client,
+  Pool,
+  types,
+  type ClientBase,
+  type ClientConfig,
+  type CustomTypesConfig,
+  type QueryConfig,
+  type QueryResult,
+} from "pg";
 import { Socket } from "node:net";
 import {
   adviceOf,
@@ -125,7 +134,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const connections = createConnectionSemaphore(options.poolMax ?? POOL_MAX_DEFAULT, busyMsMax);
   const lanes = Array.from(
     { length: PIPELINED_CONNECTIONS },
-    () => new PipelinedConnection(settings, { log: options.log, limits: route.isPooled ? LIMITS : null }),
+    () =>
+      new PipelinedConnection(settings, {
+        log: options.log,
+        limits: route.isPooled ? LIMITS : null,
+        firstStatement: route.firstStatement,
+      }),
   );
   if (options.opensAhead === true) for (const lane of lanes) lane.open();
   const removeMetrics = addMetrics(connections);
@@ -202,12 +216,23 @@ async function openPool(options: DatabaseOptions): Promise<OpenPool> {
 
 async function connectPool(options: DatabaseOptions, settings: ClientConfig): Promise<OpenPool> {
   const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
-  const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT, idleTimeoutMillis });
+  let firstStatement: string | null = null; // unknown until the first connection is open
+  // The pool waits for the promise, which its types do not say.
+  const onConnect = (client: ClientBase): unknown =>
+    firstStatement === null ? undefined : client.query(firstStatement);
+  const pool = new Pool({
+    ...settings,
+    max: options.poolMax ?? POOL_MAX_DEFAULT,
+    idleTimeoutMillis,
+    onConnect,
+  });
   // Without a listener, a server restart (57P01) would end the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
   try {
-    return { pool, settings, route: await orAborted(findRoute(pool), options.signal) };
+    const route = await orAborted(findRoute(pool), options.signal);
+    firstStatement = route.firstStatement;
+    return { pool, settings, route };
   } catch (error) {
     const closed = pool.end();
     options.signal?.throwIfAborted(); // a silent server would delay closing the pool

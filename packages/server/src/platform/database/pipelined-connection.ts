@@ -13,13 +13,18 @@ export class PipelinedConnection {
   readonly #log: Log;
   /** Sent with each statement through a pooler; null if the limits belong to the connection. */
   readonly #limits: Limits | null;
+  readonly #firstStatement: string | null;
   #client: Promise<Client> | null = null;
   #underWay = 0;
 
-  constructor(settings: ClientConfig, { log, limits }: { readonly log: Log; readonly limits: Limits | null }) {
+  constructor(
+    settings: ClientConfig,
+    options: { readonly log: Log; readonly limits: Limits | null; readonly firstStatement: string | null },
+  ) {
     this.#settings = settings;
-    this.#log = log;
-    this.#limits = limits;
+    this.#log = options.log;
+    this.#limits = options.limits;
+    this.#firstStatement = options.firstStatement;
   }
 
   /** How many statements are not answered yet. */
@@ -76,7 +81,10 @@ export class PipelinedConnection {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       pipeline: true,
     });
-    const opening = client.connect().then(() => client);
+    const opening = client.connect().then(async () => {
+      if (this.#firstStatement !== null) await client.query(this.#firstStatement);
+      return client;
+    });
     client.once("error", (error) => this.#log.warn({ err: error }, "a pipelined database connection was lost"));
     client.on("error", () => this.#forget(opening));
     client.once("end", () => this.#forget(opening));

@@ -15,19 +15,22 @@ export const LIMITS = {
 };
 export type Limits = Readonly<Partial<typeof LIMITS>>;
 
-/** Returns the text that begins a transaction and sets its limits, in one message. */
+/**
+ * Returns the text that begins a transaction and sets its limits, in one message. With another isolation level, which a
+ * database may have as its default, a statement would not see what committed while it waited for a lock.
+ */
 export function beginWithin(limits: Limits): string {
   const settings = Object.entries(limits).map(([name, ms]) => `; set local ${name} = ${Math.trunc(ms)}`);
-  return `begin${settings.join("")}`;
+  return `begin isolation level read committed${settings.join("")}`;
 }
 
 export interface Route {
   readonly isPooled: boolean;
   /** Whether statements can be prepared under a name: by the server itself, or by a pooler that tracks the names. */
   readonly keepsNames: boolean;
+  /** What every new connection must send first, because the database's own defaults differ; null: nothing. */
+  readonly firstStatement: string | null;
 }
-
-const DIRECT: Route = { isPooled: false, keepsNames: true };
 
 /** A pooler refuses limits that are sent with a connection unless it is configured to ignore them. */
 export function isLimitsRefused(error: unknown): boolean {
@@ -44,7 +47,7 @@ export async function isPooled(client: ClientBase): Promise<boolean> {
 export async function findRoute(pool: Pool): Promise<Route> {
   const client = await pool.connect();
   try {
-    if (!(await isPooled(client))) return DIRECT;
+    if (!(await isPooled(client))) return await findDirectRoute(client);
     await client.query(beginWithin(LIMITS));
     const { rows } = await client.query<{ ms: number }>(
       "select setting::int as ms from pg_settings where name = 'statement_timeout'",
@@ -53,10 +56,23 @@ export async function findRoute(pool: Pool): Promise<Route> {
     if (rows[0]?.ms !== LIMITS.statement_timeout) {
       throw new Error("the pooler in front of it does not pass on transaction time limits");
     }
-    return { isPooled: true, keepsNames: await keepsNames(client) };
+    return { isPooled: true, keepsNames: await keepsNames(client), firstStatement: null };
   } finally {
     client.release();
   }
+}
+
+/** Sets, for this connection, what the database's administrator may have changed for all programs. */
+const USUAL_SETTINGS = "set default_transaction_isolation = 'read committed'; set datestyle = iso";
+
+async function findDirectRoute(client: ClientBase): Promise<Route> {
+  const { rows } = await client.query<{ isUsual: boolean }>(
+    `select current_setting('default_transaction_isolation') = 'read committed'
+       and current_setting('datestyle') like 'ISO%' as "isUsual"`,
+  );
+  const firstStatement = rows[0]?.isUsual === true ? null : USUAL_SETTINGS;
+  if (firstStatement !== null) await client.query(firstStatement);
+  return { isPooled: false, keepsNames: true, firstStatement };
 }
 
 const PROBE = "promptd_probe";
