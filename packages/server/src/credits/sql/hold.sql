@@ -7,25 +7,6 @@ language sql stable as $$
     select used from credit_budgets where account_id = p_account and budget_id = p_budget and month = p_month), 0)
 $$;
 
--- Sets p_amount aside in the usual case: enough posted credits, not frozen, nothing expired. The caller records the
--- hold with the others of its transaction. Otherwise changes nothing and returns nulls; credit_hold_for handles that
--- case.
-create or replace function credit_hold_quickly(p_account uuid, p_amount bigint, out posted bigint, out held bigint)
-language plpgsql as $$
-#variable_conflict use_column
-begin
-  -- as in credit_hold_for; under the lock that this takes, nothing can expire unnoticed
-  update credit_accounts a set held = a.held + p_amount
-    where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
-    returning a.posted, a.held into posted, held;
-  if held is not null and exists (select 1 from credit_grants g
-      where g.account_id = p_account and g.remaining > 0 and g.expires_at <= promptd_now()) then
-    update credit_accounts a set held = a.held - p_amount where a.account_id = p_account;
-    posted := null;
-    held := null;
-  end if;
-end $$;
-
 -- Records the holds that were set aside in this transaction, with the balance after each, in the given order. A hold
 -- counts toward its budget of p_month, if it has one; its author earns p_share percent of what the run will cost.
 create or replace function credit_holds_record(p_account uuid[], p_run uuid[], p_amount bigint[], p_budget uuid[],
@@ -44,6 +25,21 @@ begin
     from unnest(p_account, p_run, p_amount, p_posted_after, p_held_after) with ordinality
       d (account, run, amount, posted_after, held_after, nth)
     order by nth; -- the order of the journal
+end $$;
+
+-- Sets credits aside for runs whose balances the caller has locked and found to be enough, with nothing that has expired:
+-- p_held_after is what is held after each. Otherwise like credit_hold_for.
+create or replace function credit_hold_locked(p_account uuid[], p_run uuid[], p_amount bigint[], p_budget uuid[],
+  p_month date, p_author uuid[], p_share int[], p_posted_after bigint[], p_held_after bigint[]
+) returns void language plpgsql as $$
+begin
+  with totals as materialized (
+    select a.place, t.amount
+    from (select account, sum(amount)::bigint as amount from unnest(p_account, p_amount) d (account, amount) group by account) t
+    cross join lateral (select a.ctid as place from credit_accounts a where a.account_id = t.account limit 1) a
+  )
+  update credit_accounts a set held = a.held + t.amount from totals t where a.ctid = t.place;
+  perform credit_holds_record(p_account, p_run, p_amount, p_budget, p_month, p_author, p_share, p_posted_after, p_held_after);
 end $$;
 
 -- Sets p_amount aside for a run, in the transaction that creates the run, and counts it toward a budget if there is

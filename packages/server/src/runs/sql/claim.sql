@@ -104,21 +104,14 @@ begin
   return found;
 end $$;
 
--- How many more runs of an account may begin now; the lane's lock keeps others from claiming meanwhile.
-create or replace function run_account_room(p_lane int, p_account uuid) returns int
-language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
-begin
-  return coalesce((select l.max_running from run_limits l where l.scope = 'account:' || p_account),
-      (select l.max_running from run_limits l where l.scope = 'account'), 50)
-    - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.account_id = p_account);
-end $$;
-
--- The same for a model.
+-- How many more runs of a model may begin now; the lane's lock keeps others from claiming meanwhile.
 create or replace function run_model_room(p_lane int, p_model text) returns int
 language plpgsql stable set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_max int := (select l.max_running from run_limits l where l.scope = 'model:' || p_model);
 begin
-  return coalesce((select l.max_running from run_limits l where l.scope = 'model:' || p_model), 2147483647)
-    - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.model = p_model);
+  if v_max is null then return 2147483647; end if;
+  return v_max - (select count(*)::int from runs r where r.lane = p_lane and r.worker is not null and r.model = p_model);
 end $$;
 
 -- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As

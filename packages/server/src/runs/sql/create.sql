@@ -1,10 +1,11 @@
--- Records what run_create_on_terms holds for the runs at these positions. Internal.
-create or replace function run_holds_record(
+-- Writes what run_create_on_terms holds for the runs at these positions. Internal.
+create or replace function run_holds_write(
   p_places int[], p_budget uuid[], p_posted_after bigint[], p_held_after bigint[], p_month date,
   p_account uuid[], p_id uuid[], p_hold bigint[], p_prices json[]
 ) returns void language plpgsql as $$
 begin
-  perform credit_holds_record(array_agg(p_account[n] order by nth), array_agg(p_id[n] order by nth),
+  if p_places = '{}' then return; end if;
+  perform credit_hold_locked(array_agg(p_account[n] order by nth), array_agg(p_id[n] order by nth),
     array_agg(p_hold[n] order by nth), p_budget, p_month,
     array_agg((p_prices[n] #>> '{author,accountId}')::uuid order by nth),
     array_agg((p_prices[n] #>> '{author,sharePercent}')::int order by nth), p_posted_after, p_held_after)
@@ -23,9 +24,10 @@ end $$;
 -- expired (the API key is no longer valid since `at`; null: the caller has no API key). What a key may do is read here,
 -- whatever its admission has seen. After a refusal, nothing of the run is written.
 -- For a claimed run with a p_call_model, the first call is counted here too, because its worker makes it at once.
--- Runs, holds, and calls are inserted together at the end: starting an insert, with its table's checks, costs several
--- times as much as a row. So each decision about a run also counts the runs before it, in addition to what is stored. A
--- single plan serves every statement: each row is found by its key.
+-- What is stored about all runs is read together once everything is locked; runs, holds, balances, and calls are written
+-- together at the end: starting a statement costs several times as much as a row. So each decision about a run also
+-- counts the runs before it, in addition to what is stored. A single plan serves every statement: each row is found by
+-- its key.
 create or replace function run_create_on_terms(
   p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
   p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
@@ -36,49 +38,78 @@ language plpgsql set lock_timeout = 200 set enable_seqscan = off set plan_cache_
 #variable_conflict use_column
 declare
   v_account uuid; v_is_full boolean; v_is_short boolean; v_version uuid; v_prompt record; v_left bigint;
-  v_api_key record; v_earlier record; v_balance record; v_is_claimed boolean;
-  v_may_claim boolean; -- null: nobody has asked yet
-  v_account_room int; v_model text; v_model_room int;
+  v record; -- a run by its position, and what is stored about it
+  v_earlier record; v_is_claimed boolean; v_model text; v_model_room int;
+  v_may_claim boolean := false;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
+  -- of the account at hand: whether its holds need no more than its balance, what is held, and its runs created here
+  v_is_usual boolean; v_held_now bigint; v_new int; v_claimed_here int;
   -- the runs created here, by their positions in the arrays, and which of them are claimed
-  v_made int[] := '{}'; v_made_of uuid[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
+  v_made int[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
   v_called int[] := '{}'; -- runs whose first call is counted
-  -- what is held here but not recorded yet
+  -- what is held here but not written yet
   v_held int[] := '{}'; v_budgets uuid[] := '{}'; v_posted_after bigint[] := '{}'; v_held_after bigint[] := '{}';
 begin
-  for i in 1 .. cardinality(p_id) loop
+  -- Creates of an account run one after another, so that each one sees every earlier run, its key, and the remaining
+  -- credits. Locking the balance is not enough: a free run does not lock it. A second call after a lost response also
+  -- waits here until the first one has ended, however slow its commit is. Each statement below has its own snapshot,
+  -- taken after these locks.
+  foreach v_account in array p_account loop
+    perform pg_advisory_xact_lock(18019, hashtext(v_account::text));
+  end loop;
+  v_account := null;
+  if p_worker is not null and p_claims_max > 0 then
+    v_may_claim := run_may_claim(p_worker, p_lane, p_lease);
+  end if;
+  for v in
+    select d.i::int as i, d.account_id, d.id, there.is_there, k.revoked_at, k.expires_at, k.monthly_cap, k.budget_id, k.prompt_ids,
+      active.runs, active.claimed, coalesce(allowed.running, 50) as max_running,
+      balance.posted, balance.held, balance.posted is not null and balance.frozen_at is null and due.is_due is null as is_usual
+    from unnest(p_account, p_id, p_api_key, p_hold, p_max_active) with ordinality d (account_id, id, api_key, hold, max_active, i)
+    left join lateral (
+      select true as is_there from runs r where r.account_id = d.account_id and r.id = d.id limit 1) there on true
+    left join lateral (
+      select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
+      from api_keys k where k.id = d.api_key limit 1) k on true
+    cross join lateral (
+      select count(*)::int as runs, (count(r.worker) filter (where r.lane = p_lane))::int as claimed
+      from (select r.worker, r.lane from runs r where r.account_id = d.account_id and r.status in ('queued', 'running')
+        limit d.max_active) r) active
+    left join lateral ( -- its own limit comes first
+      select l.max_running as running from run_limits l where l.scope in ('account', 'account:' || d.account_id)
+      order by l.scope desc limit 1) allowed on true
+    left join lateral ( -- under this lock, nothing can expire unnoticed
+      select a.posted, a.held, a.frozen_at from credit_accounts a
+      where a.account_id = d.account_id and d.hold is not null for update) balance on true
+    left join lateral (
+      select true as is_due from credit_grants g
+      where g.account_id = d.account_id and g.remaining > 0 and g.expires_at <= promptd_now() limit 1) due on true
+    order by d.i
+  loop
     outcome := null; run_id := null; available := null; at := null;
-    if v_account is distinct from p_account[i] then
-      v_account := p_account[i];
-      v_account_room := null;
-      -- Creates of an account run one after another, so that each one sees every earlier run, its key, and the
-      -- remaining credits. Locking the balance is not enough: a free run does not lock it. A second call after a lost
-      -- response also waits here until the first one has ended, however slow its commit is. Each statement below has
-      -- its own snapshot, taken after the lock.
-      perform pg_advisory_xact_lock(18019, hashtext(v_account::text));
+    if v_account is distinct from v.account_id then
+      v_account := v.account_id;
+      v_is_usual := v.is_usual; v_held_now := v.held; v_new := 0; v_claimed_here := 0;
     end if;
-    if exists (select 1 from runs r where r.account_id = v_account and r.id = p_id[i]) then
-      outcome := 'created'; run_id := p_id[i]; return next; continue;
+    if v.is_there then
+      outcome := 'created'; run_id := v.id; return next; continue;
     end if;
-    select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
-      into v_api_key
-      from api_keys k where k.id = p_api_key[i];
-    if v_api_key.revoked_at is not null then
-      outcome := 'revoked'; at := v_api_key.revoked_at; return next; continue;
+    if v.revoked_at is not null then
+      outcome := 'revoked'; at := v.revoked_at; return next; continue;
     end if;
-    if v_api_key.expires_at <= promptd_now() then
-      outcome := 'expired'; at := v_api_key.expires_at; return next; continue;
+    if v.expires_at <= promptd_now() then
+      outcome := 'expired'; at := v.expires_at; return next; continue;
     end if;
-    if p_key[i] is not null then
+    if p_key[v.i] is not null then
       select k.fingerprint, k.run_id into v_earlier from idempotency_keys k
-        where k.account_id = v_account and k.key = p_key[i] and k.expires_at > promptd_now();
+        where k.account_id = v_account and k.key = p_key[v.i] and k.expires_at > promptd_now();
       if found then
-        outcome := case when v_earlier.fingerprint = p_fingerprint[i] then 'joined' else 'key_conflict' end;
+        outcome := case when v_earlier.fingerprint = p_fingerprint[v.i] then 'joined' else 'key_conflict' end;
         run_id := v_earlier.run_id; return next; continue;
       end if;
     end if;
-    if v_version is distinct from p_version[i] then -- runs that come together are mostly of one prompt
-      v_version := p_version[i];
+    if v_version is distinct from p_version[v.i] then -- runs that come together are mostly of one prompt
+      v_version := p_version[v.i];
       select p.id, p.author_share, case when v.published_at is null then p.author_id end as tester into v_prompt
         from prompt_versions v join prompts p on p.id = v.prompt_id
         where v.id = v_version and (v.published_at is null or p.unpublished_at is null);
@@ -86,41 +117,40 @@ begin
     if v_prompt.id is null or v_prompt.tester <> v_account then -- a draft is run by its author alone, as a test
       outcome := 'not_found'; return next; continue;
     end if;
-    if coalesce(v_prompt.author_share, -1) <> p_author_share[i] then
+    if coalesce(v_prompt.author_share, -1) <> p_author_share[v.i] then
       outcome := 'other_terms'; return next; continue;
     end if;
-    if v_prompt.id <> all (v_api_key.prompt_ids) then
+    if v_prompt.id <> all (v.prompt_ids) then
       outcome := 'not_allowed'; return next; continue;
     end if;
-    if p_hold[i] is not null and v_api_key.monthly_cap is not null then
-      v_left := credit_budget_left(v_account, v_api_key.budget_id, v_month, v_api_key.monthly_cap)
+    if p_hold[v.i] is not null and v.monthly_cap is not null then
+      v_left := credit_budget_left(v_account, v.budget_id, v_month, v.monthly_cap)
         - (select coalesce(sum(p_hold[h.place]), 0) from unnest(v_held, v_budgets) h (place, budget)
-          where h.budget = v_api_key.budget_id);
-      if p_hold[i] > v_left then
+          where h.budget = v.budget_id);
+      if p_hold[v.i] > v_left then
         outcome := 'capped'; available := greatest(0, v_left);
         at := (v_month + interval '1 month') at time zone 'UTC'; return next; continue;
       end if;
     end if;
-    select count(*) + cardinality(array_positions(v_made_of, v_account)) >= p_max_active[i] into v_is_full from (
-      select 1 from runs r where r.account_id = v_account and r.status in ('queued', 'running') limit p_max_active[i]) active;
-    if p_hold[i] is not null then
-      -- report missing credits first; nothing may be held for a run that has no room
-      if v_is_full then
-        v_is_short := p_hold[i] > credits_available(v_account) or credit_is_frozen(v_account);
-      else
-        select q.posted, q.held into v_balance from credit_hold_quickly(v_account, p_hold[i]) q;
-        if v_balance.posted is not null then
-          v_is_short := false;
-          v_held := v_held || i;
-          v_budgets := v_budgets || v_api_key.budget_id;
-          v_posted_after := v_posted_after || v_balance.posted;
-          v_held_after := v_held_after || v_balance.held;
-        else -- what expires or is collected now must meet all holds
-          perform run_holds_record(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
-          v_held := '{}'; v_budgets := '{}'; v_posted_after := '{}'; v_held_after := '{}';
-          v_is_short := not credit_hold_for(v_account, p_id[i], p_hold[i], v_api_key.budget_id,
-            case when v_api_key.budget_id is not null then v_month end,
-            (p_prices[i] #>> '{author,accountId}')::uuid, (p_prices[i] #>> '{author,sharePercent}')::int);
+    v_is_full := v.runs + v_new >= p_max_active[v.i];
+    if p_hold[v.i] is not null then
+      v_is_short := false;
+      if v_is_usual and not v_is_full and v.posted - v_held_now >= p_hold[v.i] then
+        v_held_now := v_held_now + p_hold[v.i];
+        v_held := v_held || v.i;
+        v_budgets := v_budgets || v.budget_id;
+        v_posted_after := v_posted_after || v.posted;
+        v_held_after := v_held_after || v_held_now;
+      else -- what expires or is collected now must meet all holds
+        v_is_usual := false;
+        perform run_holds_write(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
+        v_held := '{}'; v_budgets := '{}'; v_posted_after := '{}'; v_held_after := '{}';
+        if v_is_full then -- report missing credits first; nothing may be held for a run that has no room
+          v_is_short := p_hold[v.i] > credits_available(v_account) or credit_is_frozen(v_account);
+        else
+          v_is_short := not credit_hold_for(v_account, v.id, p_hold[v.i], v.budget_id,
+            case when v.budget_id is not null then v_month end,
+            (p_prices[v.i] #>> '{author,accountId}')::uuid, (p_prices[v.i] #>> '{author,sharePercent}')::int);
         end if;
       end if;
       if v_is_short then
@@ -132,39 +162,33 @@ begin
       outcome := 'too_many_active'; return next; continue;
     end if;
     v_is_claimed := false;
-    if p_worker is not null and i <= p_claims_max then
-      v_may_claim := coalesce(v_may_claim, run_may_claim(p_worker, p_lane, p_lease));
-      if v_may_claim then
-        v_account_room := coalesce(v_account_room, run_account_room(p_lane, v_account));
-        if v_model is distinct from p_model[i] then
-          v_model := p_model[i];
-          v_model_room := run_model_room(p_lane, v_model) - cardinality(array_positions(v_claimed_models, v_model));
-        end if;
-        v_is_claimed := v_account_room > 0 and v_model_room > 0;
+    if v_may_claim and v.i <= p_claims_max then
+      if v_model is distinct from p_model[v.i] then
+        v_model := p_model[v.i];
+        v_model_room := run_model_room(p_lane, v_model) - cardinality(array_positions(v_claimed_models, v_model));
       end if;
-      if v_is_claimed then
-        v_account_room := v_account_room - 1;
-        v_model_room := v_model_room - 1;
-        v_claimed_models := v_claimed_models || v_model;
-        if p_call_model[i] is not null then v_called := v_called || i; end if;
-      end if;
+      v_is_claimed := v.claimed + v_claimed_here < v.max_running and v_model_room > 0;
     end if;
-    if p_key[i] is not null then
+    if v_is_claimed then
+      v_claimed_here := v_claimed_here + 1;
+      v_model_room := v_model_room - 1;
+      v_claimed_models := v_claimed_models || v_model;
+      if p_call_model[v.i] is not null then v_called := v_called || v.i; end if;
+    end if;
+    if p_key[v.i] is not null then
       insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
-        values (v_account, p_key[i], p_fingerprint[i], p_id[i], promptd_now() + interval '24 h')
+        values (v_account, p_key[v.i], p_fingerprint[v.i], v.id, promptd_now() + interval '24 h')
         on conflict (account_id, key) do update -- it has expired
           set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at;
     end if;
-    v_made := v_made || i;
-    v_made_of := v_made_of || v_account;
+    v_new := v_new + 1;
+    v_made := v_made || v.i;
     v_claimed := v_claimed || v_is_claimed;
     outcome := case when v_is_claimed then 'claimed' else 'created' end;
-    run_id := p_id[i];
+    run_id := v.id;
     return next;
   end loop;
-  if cardinality(v_held) > 0 then
-    perform run_holds_record(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
-  end if;
+  perform run_holds_write(v_held, v_budgets, v_posted_after, v_held_after, v_month, p_account, p_id, p_hold, p_prices);
   if cardinality(v_made) > 0 then
     insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
         prices, inputs, run_options, api_key_id, request_id, status, attempt, worker, started_at)
