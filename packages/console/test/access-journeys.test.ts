@@ -126,7 +126,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
     await travel(browser, "service-refused", async ({ page }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
-      await page.getByText("An account with this email address already exists.").waitFor();
+      await page.getByText("Sign in with your password, or request a link to set a new one").waitFor();
       const service = page.getByRole("button", { name: "Sign in with Example Inc." });
       oidc.person = { sub: "4", email: "unconfirmed@example.org", email_verified: false, name: "Somebody" };
       await service.click();

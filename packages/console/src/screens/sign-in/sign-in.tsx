@@ -18,10 +18,14 @@ const NOT_LET_IN: Readonly<Record<Features["signUp"], string>> = {
   open: "An account with this email address already exists, but nobody signs in to it. Ask an operator for a sign-in link.",
 };
 
+const NOT_LINKED = "An account with this email address already exists, but the sign-in service is not linked to it.";
+
 /** The message for an error that a sign-in service or the server returned. */
-function sentenceOf(error: string, signUp: Features["signUp"]): string {
+function sentenceOf(error: string, { signUp, mail }: Features): string {
   if (error === "account_not_linked")
-    return "An account with this email address already exists. Sign in with your password.";
+    return mail
+      ? `${NOT_LINKED} Sign in with your password, or request a link to set a new one, which also confirms the address here. The service works once it has confirmed the address too.`
+      : `${NOT_LINKED} Sign in with your password, or ask an operator for a sign-in link.`;
   if (error === "email_not_verified") return UNCONFIRMED;
   return error === "SIGN_UP_REFUSED" ? NOT_LET_IN[signUp] : REFUSED;
 }
@@ -31,7 +35,7 @@ export function SignInScreen() {
   const router = useRouter();
   const { data: options } = useQuery(featuresQuery);
   const action = useAction();
-  const refusal = error === undefined || options === undefined ? null : sentenceOf(error, options.signUp);
+  const refusal = error === undefined || options === undefined ? null : sentenceOf(error, options);
   const fault = action.fault?.message ?? refusal;
   const goOn = () => router.history.push(ownPath(from));
   return (
