@@ -90,7 +90,7 @@ export async function readCreditsMetrics(db: Queryable): Promise<Family[]> {
   );
   const frozen = {
     name: "promptd_installation_frozen_accounts",
-    help: "Accounts of the installation that are frozen, because their ledger does not add up or by hand.",
+    help: "Frozen accounts of the installation, whose ledger does not add up or which an operator froze.",
   };
   return [familyOf(frozen, [], [[[], row?.frozen ?? 0]])];
 }

@@ -114,7 +114,7 @@ export async function joinAccount(code: string, personId: string, options: Peopl
   return (await db.tx((tx) => admitMember(tx, hash, personId, options))).accountId;
 }
 
-/** Uses the code up, for what it grants. @throws Problem if somebody else was first. */
+/** Consumes the code, for what it grants. @throws Problem if somebody else was first. */
 async function admitMember(tx: Tx, hash: Buffer, personId: string, { newAccount }: PeopleContext): Promise<Invitation> {
   const invitation = await useInvitation(tx, hash, personId);
   if (invitation === null) throw uselessCode();
