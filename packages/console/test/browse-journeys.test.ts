@@ -171,7 +171,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await signInAs(page, server.url, grace);
       await page.goto(`${server.url}/runs`);
       await page.getByRole("link", { name: "A drawn word" }).first().waitFor();
-      const words = page.getByLabel("Error text or request ID");
+      const words = page.getByLabel("Error or request ID");
       await words.fill("no such words ");
       await words.press("Enter");
       await page.getByText("No runs match these filters").waitFor();
@@ -208,7 +208,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("link", { name: "A said word" }).waitFor();
       await page.goto(`${server.url}/runs`);
       await other.waitFor();
-      const search = page.getByLabel("Error text or request ID");
+      const search = page.getByLabel("Error or request ID");
       await search.fill(requestId?.toUpperCase() ?? "");
       await search.press("Enter");
       await other.waitFor({ state: "detached" });

@@ -94,7 +94,7 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
   return (
     <tr className="hover:bg-hover">
       <Td fill>
-        <span className={NAME_OF_ROW} title={name}>
+        <span className={promptIds === null ? "font-medium" : NAME_OF_ROW} title={name}>
           {name}
         </span>
         {promptIds === null ? null : (

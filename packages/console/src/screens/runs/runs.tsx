@@ -60,9 +60,9 @@ function Filters({ search, onChange, data }: FiltersProps) {
         />
       </div>
       <SearchForm
-        label="Error text or request ID"
+        label="Error or request ID"
         value={search.q}
-        className="w-full sm:w-52"
+        className="w-full sm:w-48"
         onSearch={(q) => onChange({ q })}
       />
       <PromptSelect chosen={search.promptId} rows={rows} onChange={onChange} />
@@ -88,7 +88,6 @@ function queryOf({ status, q, promptId, keyId, model }: RunsSearch) {
   };
 }
 
-const SELECT = "w-28 2xl:w-40";
 const chosenOf = (value: string) => (value === "" ? undefined : value);
 
 interface KeySelectProps extends Pick<FiltersProps, "onChange"> {
@@ -102,7 +101,7 @@ function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
   return (
     <Select
       aria-label="Key"
-      className={SELECT}
+      className="w-24 sm:w-28 2xl:w-40"
       value={keyId}
       onChange={(event) => onChange({ keyId: chosenOf(event.target.value) })}
     >
@@ -129,7 +128,7 @@ function PromptSelect({ chosen, rows, onChange }: ShownSelectProps) {
   return (
     <Select
       aria-label="Prompt"
-      className={SELECT}
+      className="w-32 2xl:w-40"
       value={chosen ?? ""}
       onChange={(event) => onChange({ promptId: chosenOf(event.target.value) })}
     >
@@ -151,7 +150,7 @@ function ModelSelect({ chosen, rows, onChange }: ShownSelectProps) {
   return (
     <Select
       aria-label="Model"
-      className={SELECT}
+      className="w-28 2xl:w-40"
       value={chosen ?? ""}
       onChange={(event) => onChange({ model: chosenOf(event.target.value) })}
     >
