@@ -1,6 +1,6 @@
 import { PromptdError } from "@promptd/client";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { mintCode } from "../../src/people/index.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, tokenClient, type TestPerson } from "./people-fixture.ts";
@@ -96,6 +96,26 @@ describe("a session", () => {
       code: "UNAUTHORIZED_ERROR",
       data: { reason: "SIGN_IN_REQUIRED" },
     });
+  });
+
+  test("behind a proxy with TLS, has a cookie that browsers send only over TLS, and no other", async () => {
+    const origin = "https://promptd.example.org";
+    const proxied = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: origin } });
+    onTestFinished(() => proxied.close());
+    await createTestPerson(proxied, { email: "ada@example.org" });
+    const answer = await fetch(`${proxied.url}/manage/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin },
+      body: JSON.stringify({ email: "ada@example.org", password: PASSWORD }),
+    });
+    const [setCookie = ""] = answer.headers.getSetCookie();
+    expect(setCookie).toMatch(
+      /^__Secure-promptd\.session_token=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    const cookie = cookieOf(answer);
+    expect((await clientOf(proxied, { cookie }).send("getSession")).person.email).toBe("ada@example.org");
+    const planted = clientOf(proxied, { cookie: cookie.replace("__Secure-", "") }).send("getSession");
+    expect((await problemOf(planted)).code).toBe("UNAUTHORIZED_ERROR");
   });
 
   test("is refused with a different signature", async () => {
