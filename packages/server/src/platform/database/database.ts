@@ -3,17 +3,7 @@
  * as fast as a pool of eight). `named` sends prepared single statements over two pipelined connections. These must
  * never wait for a hot row lock, because everything behind them would wait too. `query` and `tx` own a pool connection.
  */
-import {
-  Client,
-  Pool,
-  types,
-  type ClientBase,
-  type ClientConfig,
-  type CustomTypesConfig,
-  type QueryConfig,
-  type QueryResult,
-} from "pg";
-import { Socket } from "node:net";
+import { Client, Pool, type ClientBase, type ClientConfig, type QueryConfig, type QueryResult } from "pg";
 import {
   adviceOf,
   DatabaseUnusable,
@@ -24,11 +14,11 @@ import {
   NoConnectionFree,
   DatabaseUnresponsive,
 } from "./errors.ts";
-import { onCut } from "../fault-injection.ts";
 import { createGauge } from "../metrics/metrics.ts";
 import { orAborted } from "../resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../resilience/semaphore.ts";
 import type { Log } from "../log.ts";
+import { CONNECT_TIMEOUT_MS, connectionSettings } from "./connection-settings.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
@@ -101,13 +91,8 @@ const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
 const IDLE_MS = 10_000;
 /** A burst of a thousand creates waits a few seconds for the pool's connections; a longer wait is an error. */
-const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
+const TIMES = { connectTimeoutMs: CONNECT_TIMEOUT_MS, busyMsMax: 30_000 };
 
-/**
- * Our own timeout, for a server or network that does not respond: without it a request or heartbeat would wait for
- * hours.
- */
-const QUERY_TIMEOUT_MS = 6_000;
 /** The longest time that a timer supports: 24 days. */
 const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
@@ -278,40 +263,6 @@ export function openConnection(url: string, role: string, limits: Limits = LIMIT
   const client = new Client({ ...connectionSettings(url, role), ...limits });
   client.on("error", () => {}); // the caller sees `end`; an unhandled error would end the process
   return client;
-}
-
-function connectionSettings(url: string, role: string): ClientConfig {
-  return {
-    connectionString: url,
-    application_name: `promptd:${role}:${process.pid}`,
-    connectionTimeoutMillis: TIMES.connectTimeoutMs,
-    keepAlive: true,
-    types: customTypes,
-    stream: openSocket,
-    query_timeout: QUERY_TIMEOUT_MS,
-  };
-}
-
-const sockets = new Set<Socket>();
-onCut(() => {
-  for (const socket of sockets) socket.destroy();
-});
-
-function openSocket(): Socket {
-  const socket = new Socket();
-  sockets.add(socket);
-  return socket.once("close", () => sockets.delete(socket));
-}
-
-/** Reads bigint columns as numbers; throws if a number would lose digits. */
-const customTypes: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? parseInt8 : types.getTypeParser(oid, format)),
-};
-
-function parseInt8(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is not a safe integer.`);
-  return value;
 }
 
 function queryOf(statement: Statement, values: readonly unknown[] | undefined, { keepsNames }: Route): QueryConfig {
