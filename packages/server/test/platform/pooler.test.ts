@@ -11,6 +11,7 @@ import { StartFailure } from "../../src/start-failure.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { PGBOUNCER, startPgbouncer, type Pgbouncer } from "../support/pgbouncer.ts";
 import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
+import { readMetrics } from "../support/read-metrics.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { bodyOf } from "../wire/requests.ts";
 import { eventually } from "../support/eventually.ts";
@@ -47,8 +48,8 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
   const IN_FORCE = { statement: "5s", lock: "3s", idle: "10s" };
 
   test("the route is detected", () => {
-    expect(db.route).toEqual({ isPooled: true, keepsNames });
-    expect(database.db.route).toEqual({ isPooled: false, keepsNames: true });
+    expect(db.route).toEqual({ isPooled: true, keepsNames, firstStatement: null });
+    expect(database.db.route).toEqual({ isPooled: false, keepsNames: true, firstStatement: null });
   });
 
   test("the limits apply to every kind of statement, and to nobody else", async () => {
@@ -110,19 +111,20 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     const { promptVersionId } = await server.publish(textPrompt());
     const client = server.clientOf(caller.apiKey, app.listenUrl ?? "");
     const run = async () => (await client.runs.create(bodyOf(promptVersionId, { topic: "tea" }))).runStatus;
-    return { server, warn, debug, run };
+    return { server, url: app.listenUrl ?? "", warn, debug, run };
   }
   const messages = (spy: { readonly mock: { readonly calls: unknown[][] } }) =>
     spy.mock.calls.map((call) => call.find((part) => typeof part === "string"));
 
   test("with DATABASE_DIRECT_URL runs prompts, receives notifications, and its ledger adds up", async () => {
-    const { server, warn, debug, run } = await startPooled(({ pooled, direct }) => ({
+    const { server, url, warn, debug, run } = await startPooled(({ pooled, direct }) => ({
       DATABASE_URL: pooled,
       DATABASE_DIRECT_URL: direct,
     }));
     const runs = await Promise.all(Array.from({ length: 50 }, run));
     expect(runs.filter((status) => status !== "succeeded")).toEqual([]);
     expect((await server.checkLedger()).mismatches).toEqual([]);
+    expect((await readMetrics(url)).value("promptd_database_up")).toBe(1);
     await eventually(() => expect(messages(debug)).toContain("notifications arrive"));
     expect(messages(warn).filter((message) => /pooler|notifications/.test(String(message)))).toEqual([]);
   });
