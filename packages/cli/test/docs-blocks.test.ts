@@ -11,7 +11,7 @@ import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
 import { sign } from "../../server/test/webhooks/webhook-receiver.ts";
 import { PAGES, readBlocks, readSavedFiles, ROOT, type Block } from "./docs/blocks.ts";
-import { checkCsv, checkIni, checkJson, promptFileOf } from "./docs/documents.ts";
+import { checkCsv, checkIni, checkJson, checkScrapeConfig, isScrapeConfig, promptFileOf } from "./docs/documents.ts";
 import {
   openShell,
   portOf,
@@ -232,7 +232,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   json: (block) => void checkJson(block),
   csv: checkCsv,
   ini: checkIni,
-  yaml: checkPromptFile,
+  yaml: (block, folder) => (isScrapeConfig(block) ? checkScrapeConfig(block) : checkPromptFile(block, folder)),
   markdown: checkPromptFile,
   liquid: checkPromptFile,
 };

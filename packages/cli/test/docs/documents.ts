@@ -2,6 +2,8 @@
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { overlayFileSchema } from "../../../server/src/models/catalogue/catalogue-file.ts";
+import { readYamlSource } from "../../../server/src/prompts/format/read-source.ts";
+import { FaultList } from "../../../server/src/prompts/prompt-fault.ts";
 import { readRows } from "../../src/batches/read-rows.ts";
 import type { Block } from "./blocks.ts";
 
@@ -40,6 +42,17 @@ export function checkIni({ text }: Block): void {
   for (const line of text.split("\n")) {
     if (!/^(;.*|\[[a-z]+\]|[a-z_]+ = .+)?$/.test(line)) throw new Error(`"${line}" is not a setting.`);
   }
+}
+
+/** Another program's file: the jobs of Prometheus. */
+export const isScrapeConfig = ({ text }: Block): boolean => /^scrape_configs:$/m.test(text);
+
+/** @throws Error if it is not YAML, or has no target. */
+export function checkScrapeConfig({ text }: Block): void {
+  const faults = new FaultList();
+  const file = readYamlSource(text, 1, faults);
+  if (file === null) throw new Error(JSON.stringify(faults.faults));
+  if (!/^ +- targets: \[[a-z0-9.-]+:\d+(, [a-z0-9.-]+:\d+)*\]$/m.test(text)) throw new Error("It has no target.");
 }
 
 /** A complete prompt file made from the fields or the template that a page shows. */
