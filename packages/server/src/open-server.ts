@@ -20,6 +20,7 @@ import { mcpEndpoints } from "./mcp/index.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
+import { isLoopback } from "./platform/config/config.ts";
 import { createReadiness, watchReadiness } from "./readiness.ts";
 import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
 import {
@@ -96,6 +97,7 @@ function metricsOf({ config, role, db }: AppServices): Endpoint {
   return metricsEndpoint({
     role,
     token: config.PROMPTD_METRICS_TOKEN,
+    isPublic: config.PROMPTD_PUBLIC_URL !== null && !isLoopback(new URL(config.PROMPTD_PUBLIC_URL).hostname),
     readInstallation: () => readInstallationMetrics(db),
   });
 }

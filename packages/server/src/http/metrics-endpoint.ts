@@ -9,19 +9,21 @@ import { headerValues } from "./request/parse-head.ts";
 
 export interface MetricsOptions {
   readonly role: string;
-  /** PROMPTD_METRICS_TOKEN. Null: only requests from this machine may read the metrics. */
+  /** PROMPTD_METRICS_TOKEN. Null: only requests from this machine may read the metrics, and none of a public server. */
   readonly token: string | null;
+  /** True: the server has a public address, so a proxy on this machine may forward requests of strangers. */
+  readonly isPublic: boolean;
   /** Reads what concerns the whole installation. Never rejects. */
   readonly readInstallation: () => Promise<readonly Family[]>;
 }
 
 /** Returns GET /metrics. Its readers need no database, so that it answers during an outage. */
-export function metricsEndpoint({ role, token, readInstallation }: MetricsOptions): Endpoint {
+export function metricsEndpoint({ role, token, isPublic, readInstallation }: MetricsOptions): Endpoint {
   return ownEndpoint({
     method: "GET",
     path: "/metrics",
     handle: async (_input, { request }) => {
-      requireReader(request, token);
+      requireReader(request, { token, isPublic });
       const installation = await readInstallation();
       const text = renderMetrics([...readProcessMetrics(role), ...installation]);
       return { status: 200, text, headers: { "content-type": METRICS_TYPE } };
@@ -41,12 +43,17 @@ const ON_BEHALF = [
 ];
 
 /** @throws Problem 401. With a token set, every reader needs it: a proxy may add none of the headers. */
-function requireReader(request: IncomingMessage, token: string | null): void {
+function requireReader(
+  request: IncomingMessage,
+  { token, isPublic }: Pick<MetricsOptions, "token" | "isPublic">,
+): void {
   if (token === null) {
-    if (isFromThisMachine(request)) return;
+    if (!isPublic && isFromThisMachine(request)) return;
     throw new Problem(
       "UNAUTHORIZED_ERROR",
-      "Without a token, only requests from the server's own machine may read its metrics. Set PROMPTD_METRICS_TOKEN.",
+      isPublic
+        ? "The metrics of a server with a public address need a token. Set PROMPTD_METRICS_TOKEN."
+        : "Without a token, only requests from the server's own machine may read its metrics. Set PROMPTD_METRICS_TOKEN.",
     );
   }
   const [given = "", ...more] = headerValues(request.rawHeaders, "authorization");

@@ -75,9 +75,12 @@ function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): 
 }
 
 describe("a reader of the metrics", () => {
-  async function open(token: string | null, host?: string) {
+  async function open(token: string | null, { host, isPublic = false }: { host?: string; isPublic?: boolean } = {}) {
     const readInstallation = async () => [familyOf({ name: "promptd_x", help: "Of the installation." }, [], [[[], 1]])];
-    const edge = await startEdge({ endpoints: [metricsEndpoint({ role: "api", token, readInstallation })] }, { host });
+    const edge = await startEdge(
+      { endpoints: [metricsEndpoint({ role: "api", token, isPublic, readInstallation })] },
+      { host },
+    );
     onTestFinished(() => edge.http.close());
     return edge;
   }
@@ -104,10 +107,15 @@ describe("a reader of the metrics", () => {
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, family }) => !internal && family === "IPv4");
   test.skipIf(outside === undefined)("on another address is refused, with a 401 that names the setting", async () => {
-    const edge = await open(null, "0.0.0.0");
+    const edge = await open(null, { host: "0.0.0.0" });
     const response = await fetch(`http://${outside?.address}:${edge.port}/metrics`);
     expect(response.status).toBe(401);
     expect(await response.text()).toContain("PROMPTD_METRICS_TOKEN");
+  });
+
+  test("of a server with a public address is refused without a token, because a proxy may say nothing", async () => {
+    const edge = await open(null, { isPublic: true });
+    expect(await statusOf(`${edge.url}/metrics`)).toBe(401);
   });
 
   test("needs the token everywhere once it is set, and no other credential will do", async () => {

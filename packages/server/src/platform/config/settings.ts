@@ -221,7 +221,7 @@ export const SETTINGS = {
     default: null,
     expected: "at least 16 characters without spaces",
     meaning:
-      "Bearer token that may read /metrics. If set, every request for metrics needs it. Unset: only requests from the server's own machine that do not come through a proxy may read them.",
+      "Bearer token that may read /metrics. If set, every request for metrics needs it. Unset: only requests from the server's own machine that do not come through a proxy may read them, and none if PROMPTD_PUBLIC_URL is a public address.",
     isSecret: true,
   }),
   PROMPTD_WORKER_METRICS_PORT: setting(integer(0, 65_535), {
