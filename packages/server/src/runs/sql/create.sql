@@ -42,8 +42,8 @@ declare
   v_earlier record; v_is_claimed boolean; v_model text; v_model_room int;
   v_may_claim boolean := false;
   v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
-  -- of the account at hand: whether its holds need no more than its balance, what is held, and its runs created here
-  v_is_usual boolean; v_held_now bigint; v_new int; v_claimed_here int;
+  -- of the account at hand: whether its holds need no more than its balance, what is held, and its active runs
+  v_is_usual boolean; v_held_now bigint; v_active int; v_live int;
   -- the runs created here, by their positions in the arrays, and which of them are claimed
   v_made int[] := '{}'; v_claimed boolean[] := '{}'; v_claimed_models text[] := '{}';
   v_called int[] := '{}'; -- runs whose first call is counted
@@ -71,10 +71,10 @@ begin
     left join lateral (
       select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
       from api_keys k where k.id = d.api_key limit 1) k on true
-    cross join lateral (
+    cross join lateral ( -- once for each account
       select count(*)::int as runs, (count(r.worker) filter (where r.lane = p_lane))::int as claimed
       from (select r.worker, r.lane from runs r where r.account_id = d.account_id and r.status in ('queued', 'running')
-        limit d.max_active) r) active
+        and d.account_id is distinct from p_account[d.i - 1] limit d.max_active) r) active
     left join lateral ( -- its own limit comes first
       select l.max_running as running from run_limits l where l.scope in ('account', 'account:' || d.account_id)
       order by l.scope desc limit 1) allowed on true
@@ -89,7 +89,7 @@ begin
     outcome := null; run_id := null; available := null; at := null;
     if v_account is distinct from v.account_id then
       v_account := v.account_id;
-      v_is_usual := v.is_usual; v_held_now := v.held; v_new := 0; v_claimed_here := 0;
+      v_is_usual := v.is_usual; v_held_now := v.held; v_active := v.runs; v_live := v.claimed;
     end if;
     if v.is_there then
       outcome := 'created'; run_id := v.id; return next; continue;
@@ -132,7 +132,7 @@ begin
         at := (v_month + interval '1 month') at time zone 'UTC'; return next; continue;
       end if;
     end if;
-    v_is_full := v.runs + v_new >= p_max_active[v.i];
+    v_is_full := v_active >= p_max_active[v.i];
     if p_hold[v.i] is not null then
       v_is_short := false;
       if v_is_usual and not v_is_full and v.posted - v_held_now >= p_hold[v.i] then
@@ -167,10 +167,10 @@ begin
         v_model := p_model[v.i];
         v_model_room := run_model_room(p_lane, v_model) - cardinality(array_positions(v_claimed_models, v_model));
       end if;
-      v_is_claimed := v.claimed + v_claimed_here < v.max_running and v_model_room > 0;
+      v_is_claimed := v_live < v.max_running and v_model_room > 0;
     end if;
     if v_is_claimed then
-      v_claimed_here := v_claimed_here + 1;
+      v_live := v_live + 1;
       v_model_room := v_model_room - 1;
       v_claimed_models := v_claimed_models || v_model;
       if p_call_model[v.i] is not null then v_called := v_called || v.i; end if;
@@ -181,7 +181,7 @@ begin
         on conflict (account_id, key) do update -- it has expired
           set fingerprint = excluded.fingerprint, run_id = excluded.run_id, expires_at = excluded.expires_at;
     end if;
-    v_new := v_new + 1;
+    v_active := v_active + 1;
     v_made := v_made || v.i;
     v_claimed := v_claimed || v_is_claimed;
     outcome := case when v_is_claimed then 'claimed' else 'created' end;
