@@ -7,8 +7,8 @@ import { startTestServer, type TestCaller, type TestServer } from "../support/te
 import { get } from "../wire/requests.ts";
 
 const STORY =
-  "---\npromptd: 1\ntitle: Story\nmodel: sandbox/text\ninputs: { ask: {} }\n---\nsandbox: delay=1000\n{{ ask }}\n";
-const QUICK = STORY.replace("sandbox: delay=1000\n", "").replace("Story", "Quick");
+  "---\npromptd: 1\ntitle: Story\nmodel: sandbox/text\ninputs: { ask: {} }\n---\nsandbox: delay=2000\n{{ ask }}\n";
+const QUICK = STORY.replace("sandbox: delay=2000\n", "").replace("Story", "Quick");
 const ASK = "Once upon a time a fox \u{1f98a} walked through the snow. ".repeat(8);
 
 let server: TestServer;
@@ -117,7 +117,7 @@ describe.concurrent("a run that is followed", () => {
   });
 
   test("fails with its cause in the right position", async () => {
-    const broken = await server.publish(STORY.replace("delay=1000", "delay=50 error=400").replace("Story", "Broken"));
+    const broken = await server.publish(STORY.replace("delay=2000", "delay=50 error=400").replace("Story", "Broken"));
     const { runId } = await create(broken.promptVersionId);
     const events = await follow(runId);
     expect(events.at(-1)).toMatchObject({ event: "done", data: { runStatus: "failed" } });
