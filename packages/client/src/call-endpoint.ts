@@ -40,15 +40,15 @@ export interface EndpointAnswer<Data> {
 }
 
 /**
- * Calls an endpoint of the contract, with retries.
+ * Calls an endpoint of the contract, with retries. Parts that the endpoint does not have may be omitted.
  * @throws PromptdError for an error envelope, PromptdConnectionError, PromptdProtocolError, or the signal's reason.
  */
 export type CallEndpoint<All extends Shapes<keyof All & string> = EndpointShapes> = <N extends keyof All & string>(
   name: N,
-  call: EndpointCall<All[N]>,
+  call?: Partial<EndpointCall<All[N]>>,
 ) => Promise<EndpointAnswer<All[N]["data"]>>;
 
-/** The same, but returns only the response's data; parts that an endpoint does not have may be omitted. */
+/** The same, but returns only the response's data. */
 export type Ask<All extends Shapes<keyof All & string> = EndpointShapes> = <N extends keyof All & string>(
   name: N,
   call?: Partial<EndpointCall<All[N]>>,
@@ -60,7 +60,7 @@ export function createCallEndpoint<All extends Shapes<keyof All & string>>(
   send: Send,
   policy: RetryPolicy,
 ): CallEndpoint<All> {
-  return async <N extends keyof All & string>(name: N, call: EndpointCall<All[N]>) => {
+  return async <N extends keyof All & string>(name: N, call: Partial<EndpointCall<All[N]>> = {}) => {
     const request = requestOf(entries[name], call);
     const retries = createRetries(policy, { ...call, isRepeatable: call.isRepeatable ?? isSafeTwice(request) });
     for (;;) {
@@ -79,7 +79,7 @@ export function createCallEndpoint<All extends Shapes<keyof All & string>>(
 }
 
 export function createAsk<All extends Shapes<keyof All & string>>(call: CallEndpoint<All>): Ask<All> {
-  return async (name, given) => (await call(name, { ...given } as never)).data;
+  return async (name, given) => (await call(name, given)).data;
 }
 
 /** The request of a call; parts that the endpoint does not have may be absent. */

@@ -209,7 +209,7 @@ export const keysQuery = growingList(
 /** Creates a run without waiting for it. The same `key` never creates two runs. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {
   const headers = { prefer: "respond-async, stream", "idempotency-key": key };
-  const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
+  const { data } = await manage.call("createRun", { body, headers });
   return data.runId;
 }
 

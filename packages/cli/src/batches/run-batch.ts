@@ -92,8 +92,6 @@ interface Creating {
 async function createBatch(client: Client, body: CreateBatchBody, { key, file, rows, io }: Creating): Promise<Batch> {
   const headers = { "idempotency-key": key };
   const call = {
-    params: {},
-    query: {},
     body,
     headers,
     signal: io.signal,

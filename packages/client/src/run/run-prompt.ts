@@ -110,8 +110,6 @@ async function create(parts: ClientContext, name: string, options: RunPromptOpti
     const prefer = `respond-async, ${log.isRead() ? "stream" : `wait=${WAIT_SECONDS}`}`;
     try {
       const { data: run, headers } = await parts.call("createRun", {
-        params: {},
-        query: {},
         body: { ...given, promptVersionId },
         headers: { prefer, "idempotency-key": key },
         timeoutMs: parts.timeoutMs + WAIT_SECONDS * 1_000,

@@ -34,8 +34,6 @@ export async function waitForRun(parts: ClientContext, runId: string, waiting: W
     }
     const { data, headers } = await parts.call("getRun", {
       params: { runId },
-      query: {},
-      body: undefined,
       headers: { prefer: `wait=${Math.ceil(pollSeconds)}` },
       timeoutMs: parts.timeoutMs + pollSeconds * 1_000,
       signal,

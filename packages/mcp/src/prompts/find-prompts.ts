@@ -17,7 +17,7 @@ export async function findChosen(
 ): Promise<{ readonly prompts: readonly ShownPrompt[]; readonly missing: readonly string[] }> {
   if (isEmpty({ names, label })) return { prompts: [], missing: [] };
   const query = { slugs: names.length === 0 ? undefined : names.join(","), label: label ?? undefined };
-  const { data } = await client.call("listSlugs", { params: {}, query, body: undefined, signal });
+  const { data } = await client.call("listSlugs", { query, signal });
   return { prompts: data.rows.map(toShown), missing: data.missing };
 }
 

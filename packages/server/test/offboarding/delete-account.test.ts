@@ -335,7 +335,7 @@ test("makes the account absent for operators: it is not shown, and cannot be giv
   await remove(gone, "gone@example.org");
   const said = async (id: string) => {
     const params = { accountId: id };
-    const grant = { params: {}, query: {}, body: { account: id, amount: 5 }, headers: { "idempotency-key": "one" } };
+    const grant = { body: { account: id, amount: 5 }, headers: { "idempotency-key": "one" } };
     const requests: readonly Promise<unknown>[] = [
       operator.client.call("grantCredits", grant),
       operator.client.send("setPlan", { params, body: { plan: "pro", until: null } }),

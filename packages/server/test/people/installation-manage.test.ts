@@ -39,8 +39,7 @@ const codeOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
   );
 const bodyOf = (ask: string, promptVersionId = versionId) => ({ promptVersionId, inputs: { textInputs: { ask } } });
-const runOf = (promptVersionId: string) =>
-  ada.client.call("createRun", { params: {}, query: {}, body: bodyOf("x", promptVersionId) });
+const runOf = (promptVersionId: string) => ada.client.call("createRun", { body: bodyOf("x", promptVersionId) });
 
 describe("a quote", () => {
   test("equals the hold of the run, rises with its texts, and leaves no row in the audit log", async () => {
@@ -227,8 +226,6 @@ test("an account's audit log includes what operators did to it, by its ID or by 
   await lin.client.send("createKey", { body: { name: "own" } });
   await operator.client.send("setPlan", { params, body: { plan: "none" } });
   await operator.client.call("grantCredits", {
-    params: {},
-    query: {},
     body: { account: lin.accountId, amount: 5 },
     headers: { "Idempotency-Key": "of-the-log" },
   });
@@ -268,7 +265,7 @@ test("only an operator can read which image host failed, and why", async () => {
   const { promptVersionId } = await server.publish(source);
   const imageInputs = [{ type: "url" as const, url: "https://no-such-host.invalid/secret-path.png" }];
   const body = { promptVersionId, inputs: { imageInputs } };
-  const { data } = await ada.client.call("createRun", { params: {}, query: {}, body });
+  const { data } = await ada.client.call("createRun", { body });
   const params = { runId: data.runId };
   const { cause, causeDetail } = await operator.client.send("getInstallationRun", { params });
   expect([cause, causeDetail]).toEqual([

@@ -46,8 +46,6 @@ const codeOf = (work: Promise<unknown>) =>
   );
 const run = (who: TestPerson, ask: string, headers: Record<string, string> = {}, version = promptVersionId) =>
   who.client.call("createRun", {
-    params: {},
-    query: {},
     body: { promptVersionId: version, inputs: { textInputs: { ask } } },
     headers,
   });
@@ -170,7 +168,7 @@ describe("a person's run", () => {
       return { httpStatus, text, lines: text.split(/\r?\n/).filter((line) => line !== "") };
     };
     const all = await read("");
-    const { rows } = await made.client.send("listRuns", { query: {} });
+    const { rows } = await made.client.send("listRuns");
     expect(all.lines.map((line) => JSON.parse(line))).toEqual(rows);
     expect(rows).toHaveLength(started.length + 1);
     const csv = await read("?format=csv&status=failed");

@@ -39,7 +39,7 @@ describe("an invitation", () => {
       invitedBy: nameOfAda,
     });
     const body = { code, name: "Grace", password: PASSWORD };
-    const accepted = await anybody.call("acceptInvitation", { params: {}, query: {}, body });
+    const accepted = await anybody.call("acceptInvitation", { body });
     expect(accepted.data).toMatchObject({ kind: "signed_in", accountId: ada.accountId });
     const grace = clientOf(server, { cookie: accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "" });
     const { accounts } = await grace.send("getSession");
@@ -146,7 +146,7 @@ describe("an invitation", () => {
     expect(made).toMatchObject(terms);
     const code = codeIn(link);
     const body = { code, name: "Terms", password: PASSWORD };
-    const accepted = await clientOf(server, {}).call("acceptInvitation", { params: {}, query: {}, body });
+    const accepted = await clientOf(server, {}).call("acceptInvitation", { body });
     const person = await personOf(server, accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "");
     const before = await person.client.send("listJournal");
     expect(before.rows.map(({ kind, amount, reason }) => [kind, amount, reason])).toEqual([

@@ -43,7 +43,7 @@ async function answerOf(authenticator: TestAuthenticator, page: PageOf = {}) {
 }
 
 const signIn = (response: Readonly<Record<string, unknown>>) =>
-  anybody().call("signInWithPasskey", { params: {}, query: {}, body: { response } });
+  anybody().call("signInWithPasskey", { body: { response } });
 
 test("a server that is reached by a bare IP address says what passkeys need", async () => {
   const bare = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: "http://192.0.2.1" } });

@@ -323,7 +323,7 @@ describe("a label", () => {
     const { client } = await server.createCaller();
     const resolve = async (label: string | null) => {
       const query = label === null ? {} : { label };
-      const { data } = await client.call("resolveSlug", { params: { slug: slug ?? "" }, query, body: undefined });
+      const { data } = await client.call("resolveSlug", { params: { slug: slug ?? "" }, query });
       return data.promptVersionId;
     };
     const set = (promptVersionId: string) =>

@@ -45,8 +45,6 @@ A long enough text, so that each of its tokens costs something: ${"tea ".repeat(
 async function run(model: string, fallback: string) {
   const { promptVersionId } = await server.publish(fileOf(model, fallback));
   const { data } = await ada.client.call("createRun", {
-    params: {},
-    query: {},
     body: { promptVersionId, inputs: { textInputs: {} } },
     headers: {},
   });

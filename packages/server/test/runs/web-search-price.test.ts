@@ -18,7 +18,7 @@ async function run(title: string, fields: string, directives: string) {
   const file = `---\npromptd: 1\ntitle: ${title}\nmodel: sandbox/text\nmaxOutputTokens: 100\n${fields}---\n${directives}\nTea.\n`;
   const { promptVersionId } = await server.publish(file);
   const body = { promptVersionId, inputs: { textInputs: {} } };
-  const { data } = await ada.client.call("createRun", { params: {}, query: {}, body, headers: {} });
+  const { data } = await ada.client.call("createRun", { body });
   return ada.client.send("getRun", { params: { runId: data.runId } });
 }
 

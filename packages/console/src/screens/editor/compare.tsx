@@ -168,7 +168,7 @@ function usePrice(promptId: string, run: ManagedRun | undefined): number | null 
   const runId = run?.runId ?? "";
   const { data } = useQuery({
     queryKey: ["test-run", runId, "price"],
-    queryFn: ({ signal }) => manage.send("getTestRun", { params: { promptId, runId }, query: {}, signal }),
+    queryFn: ({ signal }) => manage.send("getTestRun", { params: { promptId, runId }, signal }),
     enabled: run?.isTest === true,
     staleTime: Infinity,
   });

@@ -75,6 +75,6 @@ export function fitForm(form: FormState, config: PromptConfig): FormState {
 /** Runs the saved draft. The same `key` never creates two runs. @returns the run's id. */
 export async function createTestRun(promptId: string, body: TestRunBody, key: string): Promise<string> {
   const headers = { prefer: "respond-async, stream", "idempotency-key": key };
-  const { data } = await manage.call("createTestRun", { params: { promptId }, query: {}, body, headers });
+  const { data } = await manage.call("createTestRun", { params: { promptId }, body, headers });
   return data.runId;
 }

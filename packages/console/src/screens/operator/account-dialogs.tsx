@@ -41,8 +41,6 @@ function Grant({ isOpen, account, onClose, onDone }: OneProps) {
     const [amount, reason] = [Number(textOf(form, "amount")), textOf(form, "reason").trim()];
     const expiresAt = endOf(textOf(form, "expires"));
     await manage.call("grantCredits", {
-      params: {},
-      query: {},
       body: { account: account.accountId, amount, expiresAt, ...(reason === "" ? {} : { reason }) },
       headers: { "idempotency-key": key },
     });
