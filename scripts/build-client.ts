@@ -96,6 +96,7 @@ export async function measureClient(index: string): Promise<ClientBytes> {
 /** A client needs an endpoint's method and path, and an error's retry rule. The rest is prose. */
 const TABLES: Readonly<Record<string, readonly [name: string, repeated: string, other?: string]>> = {
   "contract/src/endpoints.ts": ["ENDPOINTS", "method", "path"],
+  "client/src/run/run-endpoints.ts": ["RUN_ENDPOINTS", "method", "path"],
   "contract/src/manage/endpoints.ts": ["MANAGE_ENDPOINTS", "method", "path"],
   "contract/src/errors.ts": ["ERRORS", "retry"],
 };

@@ -1,15 +1,16 @@
-import { ENDPOINTS, type EndpointShapes } from "@promptd/contract";
 import type { CallEndpoint } from "./call-endpoint.ts";
 import type { ClientContext } from "./client-context.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
 import { checkSecret } from "./errors.ts";
 import type { BatchesClient } from "./lazy/batches.ts";
+import type { LazyClients } from "./lazy/clients.ts";
 import { loadLazily } from "./lazy/load-lazily.ts";
 import type { MeClient, PromptsClient, PromptVersionsClient, ResourcesClient } from "./lazy/readers.ts";
 import type { BatchRun, FinishedBatch, RunBatchArguments, RunBatchOptions } from "./lazy/run-batch.ts";
 import type { RunsClient } from "./lazy/runs.ts";
 import { randomKey } from "./random-key.ts";
 import type { InputsOf, PromptName } from "./run/known-prompts.ts";
+import { RUN_ENDPOINTS, type RunShapes } from "./run/run-endpoints.ts";
 import type { RunPromptOptions } from "./run/run-options.ts";
 import { runPrompt, type RunTask } from "./run/run-prompt.ts";
 import type { RawAnswer, RawRequest } from "./transport.ts";
@@ -101,8 +102,8 @@ export function createClient(options: ClientOptions): Client {
   // Usually an environment variable is not set, and the server's 401 would not say so.
   checkSecret("apiKey", options.apiKey);
   let { resourcesHash } = options;
-  const connection = connect<EndpointShapes>(options, {
-    entries: ENDPOINTS,
+  const connection = connect<RunShapes>(options, {
+    entries: RUN_ENDPOINTS,
     headersOf: () => ({
       authorization: `Bearer ${options.apiKey}`,
       accept: "application/json",
@@ -117,13 +118,12 @@ export function createClient(options: ClientOptions): Client {
     newIdempotencyKey: options.newIdempotencyKey ?? randomKey,
   };
   const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt(parts, prompt, given);
-  const load = async () =>
-    (await import("./lazy/clients.ts")).createLazyClients(parts, (hash) => (resourcesHash = hash));
+  const load = async () => (await import("./lazy/clients.ts")).createOnDemand(parts, (hash) => (resourcesHash = hash));
   return {
     request: connection.send,
-    call: connection.call,
+    call: async (...given) => (await load()).call(...given),
     run: run as Client["run"], // one prompt's types do not change what is sent
-    runBatch: async (...given) => (await import("./lazy/clients.ts")).runBatch(parts, given as RunBatchArguments),
-    ...loadLazily(load, ON_DEMAND),
+    runBatch: async (...given) => (await load()).runBatch(given as RunBatchArguments),
+    ...loadLazily<LazyClients>(load, ON_DEMAND),
   };
 }

@@ -1,9 +1,10 @@
-import { ENDPOINTS, type Run, type RunEvent } from "@promptd/contract";
+import type { Run, RunEvent } from "@promptd/contract";
 import { requestOf } from "./call-endpoint.ts";
 import type { ClientContext } from "./client-context.ts";
 import { PromptdConnectionError } from "./errors.ts";
 import { createRetries, type Retries } from "./retry.ts";
 import type { EventLog } from "./run/event-log.ts";
+import { RUN_ENDPOINTS } from "./run/run-endpoints.ts";
 import { openStream } from "./stream.ts";
 import type { Exchange } from "./transport.ts";
 
@@ -45,7 +46,7 @@ interface Progress {
 async function* followOnce(exchange: Exchange, progress: Progress): AsyncGenerator<RunEvent, void> {
   const { runId, signal, lastEventId, retries } = progress;
   const headers = { accept: "text/event-stream", "last-event-id": lastEventId };
-  const request = requestOf(ENDPOINTS.followRun, { params: { runId }, headers, signal });
+  const request = requestOf(RUN_ENDPOINTS.followRun, { params: { runId }, headers, signal });
   for await (const event of readEvents(await openStream(exchange, request, retries))) {
     if ("id" in event) progress.lastEventId = event.id;
     retries.restart();

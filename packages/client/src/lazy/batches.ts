@@ -7,7 +7,7 @@ import {
   type PageQuery,
 } from "@promptd/contract";
 import { requestOf } from "../call-endpoint.ts";
-import type { ClientContext } from "../client-context.ts";
+import type { WholeContext } from "../client-context.ts";
 import { createRetries, RETRY_FOR_MS, type Retries } from "../retry.ts";
 import { openStream } from "../stream.ts";
 import { readPages } from "./pages.ts";
@@ -60,7 +60,7 @@ const CREATE_MS = 60_000;
 const POLL_MS = 1_000;
 const PAGE_LIMIT = 50;
 
-export function createBatchesClient(parts: ClientContext): BatchesClient {
+export function createBatchesClient(parts: WholeContext): BatchesClient {
   const { ask, newIdempotencyKey, timeoutMs } = parts;
   const list: BatchesClient["list"] = (query = {}, { signal } = {}) => ask("listBatches", { query, signal });
   return {
@@ -86,7 +86,7 @@ export function createBatchesClient(parts: ClientContext): BatchesClient {
 }
 
 async function waitFor(
-  { ask, policy }: ClientContext,
+  { ask, policy }: WholeContext,
   batchId: string,
   { onProgress, pollMs = POLL_MS, retryForMs = RETRY_FOR_MS, signal }: WaitForBatchOptions,
 ): Promise<Batch> {
@@ -108,7 +108,7 @@ interface ResultsRequest extends CallOptions, ResultsOptions {
 
 /** The text of one response as it arrives. @throws PromptdError for an error envelope. */
 function openResults(
-  { exchange }: ClientContext,
+  { exchange }: WholeContext,
   retries: Retries,
   { batchId, accept, startingAfter, signal }: ResultsRequest,
 ): Promise<AsyncIterable<string>> {
@@ -118,7 +118,7 @@ function openResults(
 }
 
 /** Retried until it starts: a download that broke off cannot be continued. */
-async function openCsv(parts: ClientContext, request: ResultsRequest): Promise<AsyncIterable<string>> {
+async function openCsv(parts: WholeContext, request: ResultsRequest): Promise<AsyncIterable<string>> {
   const retries = createRetries(parts.policy, request);
   for (;;) {
     try {
@@ -130,7 +130,7 @@ async function openCsv(parts: ClientContext, request: ResultsRequest): Promise<A
 }
 
 async function* readResults(
-  parts: ClientContext,
+  parts: WholeContext,
   batchId: string,
   { signal, startingAfter }: ResultsOptions,
 ): AsyncGenerator<BatchResult, void> {

@@ -1,4 +1,6 @@
-import type { ClientContext } from "../client-context.ts";
+import { ENDPOINTS, type EndpointShapes } from "@promptd/contract";
+import { createAsk, createCallEndpoint, type CallEndpoint } from "../call-endpoint.ts";
+import type { ClientContext, WholeContext } from "../client-context.ts";
 import { createBatchesClient, type BatchesClient } from "./batches.ts";
 import {
   createMeClient,
@@ -10,12 +12,11 @@ import {
   type PromptVersionsClient,
   type ResourcesClient,
 } from "./readers.ts";
+import { runBatch, type FinishedBatch, type RunBatchArguments } from "./run-batch.ts";
 import { createRunsClient, type RunsClient } from "./runs.ts";
 
-export { runBatch } from "./run-batch.ts";
-
-/** What `client.run` does not need. */
-export interface OnDemand {
+/** The clients by subject. */
+export interface LazyClients {
   readonly runs: RunsClient;
   readonly batches: BatchesClient;
   readonly prompts: PromptsClient;
@@ -24,10 +25,20 @@ export interface OnDemand {
   readonly resources: ResourcesClient;
 }
 
+/** What `client.run` does not need. */
+interface OnDemand extends LazyClients {
+  readonly call: CallEndpoint;
+  readonly runBatch: (given: RunBatchArguments) => Promise<FinishedBatch>;
+}
+
 /** @param remember stores the hash of the model list, which later requests send. */
-export function createLazyClients(parts: ClientContext, remember: (hash: string) => void): OnDemand {
-  const { ask } = parts;
+export function createOnDemand(ofRun: ClientContext, remember: (hash: string) => void): OnDemand {
+  const call = createCallEndpoint<EndpointShapes>(ENDPOINTS, ofRun.send, ofRun.policy);
+  const ask = createAsk(call);
+  const parts: WholeContext = { ...ofRun, call, ask };
   return {
+    call,
+    runBatch: (given) => runBatch(parts, given),
     runs: createRunsClient(parts),
     batches: createBatchesClient(parts),
     prompts: createPromptsClient(ask),

@@ -1,5 +1,5 @@
 import type { Batch, BatchItem, BatchResult } from "@promptd/contract";
-import type { ClientContext } from "../client-context.ts";
+import type { WholeContext } from "../client-context.ts";
 import { toTexts, type OptionsOf } from "../run/known-prompts.ts";
 import { createOfPrompt } from "../run/resolve-prompt.ts";
 import { RETRY_FOR_MS } from "../retry.ts";
@@ -52,7 +52,7 @@ export type RunBatchArguments = [prompt: string, runs: readonly BatchRun[], opti
 
 /** Creates a batch once and waits for its end, even if requests fail in between. */
 export async function runBatch(
-  parts: ClientContext,
+  parts: WholeContext,
   [name, runs, options = {}]: RunBatchArguments,
 ): Promise<FinishedBatch> {
   refuseUnknown("runBatch()", options, OPTIONS);

@@ -1,5 +1,5 @@
 import type { CreateRunBody, ListRunsQuery, Page, Run, RunEvent, RunListRow } from "@promptd/contract";
-import type { ClientContext } from "../client-context.ts";
+import type { WholeContext } from "../client-context.ts";
 import { PromptdError } from "../errors.ts";
 import { readPages } from "./pages.ts";
 import { followRun } from "../follow-run.ts";
@@ -69,7 +69,7 @@ export interface RunsClient {
 const SERVER_WAIT_MS = 120_000;
 const PAGE_LIMIT_DEFAULT = 50;
 
-export function createRunsClient(parts: ClientContext): RunsClient {
+export function createRunsClient(parts: WholeContext): RunsClient {
   const { ask, newIdempotencyKey, onWarning, timeoutMs } = parts;
   const create: RunsClient["create"] = (body, options = {}) => {
     const { signal, idempotencyKey = newIdempotencyKey(), waitSeconds, respondAsync, stream } = options;
