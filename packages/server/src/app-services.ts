@@ -66,6 +66,8 @@ export interface AppServices extends AppOptions {
   readonly search: Search;
   /** The server's secret, from which other secrets are derived. */
   readonly secret: Buffer;
+  /** Candidates for the secret before a rotation. */
+  readonly previousSecrets: readonly Buffer[];
   /** Null: no mail server is configured. */
   readonly mailer: Mailer | null;
   /** Seals and opens webhook secrets. */
@@ -164,6 +166,7 @@ export async function openServices(
       here = addressOf(config.HOST, port);
     },
     secret,
+    previousSecrets: secrets.previous,
     mailer: openMailer(core),
     vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),
     poster: createGuardedPost({ allowsPrivate: config.PROMPTD_WEBHOOK_PRIVATE_ADDRESSES }),

@@ -26,6 +26,8 @@ import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { createSignInAudit, type AuditAuth } from "./sign-in/sign-in-audit.ts";
+import { deriveAuthSecrets } from "./secrets/auth-secrets.ts";
+import { reencryptSecondFactors } from "./secrets/second-factors-store.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions } from "./sign-in/lazy-sessions.ts";
 import type { Sessions } from "./sign-in/sessions.ts";
@@ -35,6 +37,8 @@ export interface PeopleOptions extends MailerOptions {
   readonly mailer: Mailer | null;
   /** The server's secret. */
   readonly secret: Buffer;
+  /** Secrets of the server from before a rotation. */
+  readonly previousSecrets: readonly Buffer[];
   readonly publicUrl: () => string;
 }
 
@@ -66,13 +70,14 @@ export function createPeople(options: PeopleOptions): People {
     newAccounts: { plan: account.plan, credits: account.credits },
     authorSharePercent: config.PROMPTD_AUTHOR_SHARE,
   });
-  const secret = deriveKey(options.secret, "sessions of promptd").toString("base64url");
+  const secrets = deriveAuthSecrets(options.secret, options.previousSecrets);
+  const [{ value: secret }] = secrets;
   const writeEntry = createEntryWriter({ db, log, newId });
   const sessions = createLazySessions({
     db,
     log,
     newId,
-    secret,
+    secrets,
     publicUrl,
     services,
     oidc,
@@ -237,8 +242,11 @@ async function refuseSignUp(
   return "An account with this email address already exists. Ask an operator for a sign-in link.";
 }
 
-export function peopleTicks({ db, config, mailer }: Pick<PeopleOptions, "db" | "config" | "mailer">): Tick[] {
+type TickOptions = Pick<PeopleOptions, "db" | "config" | "mailer" | "secret" | "previousSecrets">;
+
+export function peopleTicks({ db, config, mailer, secret, previousSecrets }: TickOptions): Tick[] {
   const auditDays = config.PROMPTD_AUDIT_DAYS;
+  const secrets = deriveAuthSecrets(secret, previousSecrets);
   return [
     ...(mailer === null
       ? []
@@ -246,6 +254,7 @@ export function peopleTicks({ db, config, mailer }: Pick<PeopleOptions, "db" | "
     { name: "passkey_challenges", everySeconds: 600, run: () => pruneChallenges(db) },
     { name: "old_mails", everySeconds: 3_600, run: () => pruneMails(db) },
     { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
+    { name: "second_factors", everySeconds: 600, run: () => reencryptSecondFactors(db, secrets) },
     { name: "audit_days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
   ];
 }

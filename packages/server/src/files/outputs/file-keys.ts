@@ -47,7 +47,7 @@ export async function readFileSecrets(db: Database, config: Config, log: Log): P
 const STRANGE_SECRET = `The server secret does not match the one that this database knows. Nothing was changed.
 Every promptd process needs the same secret: set PROMPTD_SECRET to the old one. If PROMPTD_SECRET is not set, the secret is the file "secret" in the data directory.
 To rotate the secret, set PROMPTD_SECRET_PREVIOUS to the old one. If it is not set, the previous secret is the file "secret.previous" in the data directory.
-If the old secret is lost, delete all rows from the table file_keys. URLs of existing files then stop working, and webhooks wait until their owners roll their secrets.`;
+If the old secret is lost, delete all rows from the table file_keys. URLs of existing files then stop working, webhooks wait until their owners roll their secrets, and people with an authenticator app need a link from "promptd admin sign-in-link" and must set the app up again.`;
 
 function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
   return secrets.find((secret) => row.fingerprint.equals(fingerprintOf(secret))) ?? null;

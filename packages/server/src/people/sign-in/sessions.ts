@@ -7,6 +7,7 @@ import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
+import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import { z } from "zod";
@@ -18,6 +19,7 @@ import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
 import { readPersonName } from "./person-name.ts";
+import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
@@ -37,8 +39,8 @@ export interface SessionsOptions {
   readonly db: Database;
   readonly log: Log;
   readonly newId: () => string;
-  /** Signs cookies and encrypts better-auth's secrets; at least 32 bytes. */
-  readonly secret: string;
+  /** The first signs cookies and encrypts the second factors; all of them decrypt second factors. */
+  readonly secrets: AuthSecrets;
   /** The address at which people reach the server; known for certain once it listens. */
   readonly publicUrl: () => string;
   /** Configured sign-in services, by name. */
@@ -140,14 +142,15 @@ export function createSessions(options: SessionsOptions): Sessions {
 }
 
 function createAuth(options: SessionsOptions, url: string) {
-  const { log, secret, newId } = options;
+  const { log, secrets, newId } = options;
   const requireEmailVerification = options.onVerificationRequested !== null;
   const services = Object.entries(options.services).map(([name, one]) => [name, { ...one, requireEmailVerification }]);
   return betterAuth({
     appName: "promptd",
     baseURL: url,
     basePath: "/manage/auth",
-    secret,
+    secret: secrets[0].value, // decrypts what was stored before secrets had versions
+    secrets: [...secrets],
     database: adapterOf(options.db),
     ...MODELS,
     // A page served by this server has our origin, whatever name it was reached by, such as localhost.
@@ -342,6 +345,17 @@ const ownActions = {
     ),
   },
 } as const;
+
+/** Encrypts with the current secret what any of the secrets has encrypted; null: none of them has. */
+export async function reencrypt(text: string, secrets: AuthSecrets): Promise<string | null> {
+  const keys = new Map(secrets.map(({ version, value }) => [version, value]));
+  const [{ version: currentVersion }] = secrets;
+  for (const { value: legacySecret } of secrets) {
+    const data = await symmetricDecrypt({ key: { keys, currentVersion, legacySecret }, data: text }).catch(() => null);
+    if (data !== null) return symmetricEncrypt({ key: { keys, currentVersion }, data });
+  }
+  return null;
+}
 
 function adapterOf(db: Database) {
   type Create = Parameters<typeof createAdapterFactory>[0]["adapter"];

@@ -207,7 +207,7 @@ export const SETTINGS = {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "Signs file URLs and seals webhook secrets. Use the same value in all processes. Unset: a random secret is created and stored in the data directory.",
+      "Signs file URLs and sessions, and seals the secrets of webhooks and authenticator apps. Use the same value in all processes. Unset: a random secret is created and stored in the data directory.",
     isSecret: true,
   }),
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {

@@ -1,0 +1,99 @@
+/** What people have after the server's secret was rotated. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { mintCode, peopleTicks } from "../../src/people/index.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, PASSWORD, totpOf } from "./people-fixture.ts";
+
+const SECRETS = ["the first secret, long enough to be one", "the second secret, also long enough"] as const;
+const SECOND = { PROMPTD_SECRET: SECRETS[1], PROMPTD_SECRET_PREVIOUS: SECRETS[0] };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SECRET: SECRETS[0] } });
+});
+afterAll(() => server.close());
+
+const post = (url: string, path: string, body: unknown, cookie: string | null) =>
+  fetch(`${url}/manage/auth${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: url, ...(cookie === null ? {} : { cookie }) },
+    body: JSON.stringify(body),
+  });
+
+/** A person with an authenticator app, set up at a process with the first secret. */
+async function createPersonWithApp() {
+  await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
+  const person = await createTestPerson(server);
+  const { email } = (await person.client.send("getSession")).person;
+  const enabled = await post(server.url, "/two-factor/enable", { password: PASSWORD }, person.cookie);
+  const { totpURI, backupCodes } = (await enabled.json()) as { totpURI: string; backupCodes: string[] };
+  const secret = new URL(totpURI).searchParams.get("secret") ?? "";
+  expect((await post(server.url, "/two-factor/verify-totp", { code: totpOf(secret) }, person.cookie)).status).toBe(200);
+  /** The statuses of a sign-in with the app's code, and of one with a backup code. */
+  const signIns = async (url: string): Promise<number[]> => {
+    const statuses = [];
+    for (const [path, code] of [
+      ["/two-factor/verify-totp", totpOf(secret)],
+      ["/two-factor/verify-backup-code", backupCodes.pop()],
+    ] as const) {
+      await server.app.db.query("delete from auth_rate_limits");
+      const half = await post(url, "/sign-in/email", { email, password: PASSWORD }, null);
+      const cookies = half.headers.getSetCookie().map((one) => one.split(";")[0] ?? "");
+      statuses.push((await post(url, path, { code }, cookies.join("; "))).status);
+    }
+    return statuses;
+  };
+  return { ...person, signIns };
+}
+
+/** The periodic work of a process that was started after the rotation. */
+async function reencrypt(): Promise<void> {
+  const config = readConfig(SECOND);
+  const [secret, previous] = [Buffer.from(SECRETS[1]), Buffer.from(SECRETS[0])];
+  const ticks = peopleTicks({ db: server.app.db, config, mailer: null, secret, previousSecrets: [previous] });
+  await ticks.find(({ name }) => name === "second_factors")?.run();
+}
+
+test("authenticator apps and backup codes work after a rotation, also once the previous secret is removed", async () => {
+  const ada = await createPersonWithApp();
+  const rotated = await server.startAnother("api", SECOND);
+  expect(await ada.signIns(rotated.listenUrl ?? "")).toEqual([200, 200]);
+  await reencrypt();
+  const removed = await server.startAnother("api", { PROMPTD_SECRET: SECRETS[1] });
+  expect(await ada.signIns(removed.listenUrl ?? "")).toEqual([200, 200]);
+});
+
+test("so does what was stored before secrets had versions", async () => {
+  const ada = await createPersonWithApp();
+  const withoutVersion = "regexp_replace($1, '^\\$ba\\$[0-9]+\\$', '')";
+  await server.app.db.query(
+    `update auth_two_factors set secret = ${withoutVersion.replace("$1", "secret")},
+       backup_codes = ${withoutVersion.replace("$1", "backup_codes")} where user_id = $1`,
+    [ada.personId],
+  );
+  expect(await ada.signIns(server.url)).toEqual([200, 200]);
+  await reencrypt();
+  const rotated = await server.startAnother("api", SECOND);
+  expect(await ada.signIns(rotated.listenUrl ?? "")).toEqual([200, 200]);
+});
+
+test("after the secret was lost, an operator's link leads people back in, and they set up their app again", async () => {
+  const ada = await createPersonWithApp();
+  const { db } = server.app;
+  await db.query("delete from file_keys"); // as the refused start says
+  const renewed = await server.startAnother("api", { PROMPTD_SECRET: "a new secret, because the other was lost" });
+  const url = renewed.listenUrl ?? "";
+  const code = await mintCode(db, { personId: ada.personId, accountId: null, makesOperator: false, signsIn: false });
+  const welcome = await fetch(`${url}/manage/v1/welcome`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code, password: PASSWORD }),
+  });
+  expect(welcome.status).toBe(200);
+  const cookie = welcome.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  const disabled = await post(url, "/two-factor/disable", { password: PASSWORD }, cookie);
+  expect(disabled.status).toBe(200);
+  const again = disabled.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  expect((await post(url, "/two-factor/enable", { password: PASSWORD }, again)).status).toBe(200);
+});
