@@ -118,6 +118,8 @@ test("stopped by Ctrl-C and started again: it continues the same batch and runs 
   expect((JSON.parse(asJson.out) as { results: unknown[] }).results).toHaveLength(12);
   expect((await promptd(["batches", "watch", batchId])).code).toBe(0);
   expect((await promptd(["batches", "list"])).out).toContain(`${batchId}  finished  12`);
+  const tooLate = await promptd(["batches", "cancel", batchId]);
+  expect([tooLate.code, tooLate.error]).toEqual([0, "Nothing to cancel: the batch has already ended.\n"]);
   const again = await promptd([...argv, "--again", "--no-wait", "--json"]);
   const { batchId: other } = JSON.parse(again.out) as Batch;
   expect(other).not.toBe(batchId);

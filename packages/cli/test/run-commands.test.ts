@@ -439,10 +439,35 @@ More: promptd runs list --after ${RUN}
     expect(seen[0]?.headers["prefer"]).toBe("wait=60");
   });
 
-  test("cancel shows the run as it is now", async () => {
+  test("cancel ends a run and says that it costs nothing", async () => {
     const canceled = { ...failed, outputs: [{ type: "error", data: "Canceled by user." }] };
-    const { run } = await setup({ [`POST /v1/runs/${RUN}/cancel`]: { data: canceled } });
-    expect(await run("runs", "cancel", RUN)).toEqual({ code: 0, stdout: "Error: Canceled by user.\n", stderr: "" });
+    const { run, runJson } = await setup({
+      [`GET /v1/runs/${RUN}`]: { data: { ...done, runStatus: "running", outputs: [] } },
+      [`POST /v1/runs/${RUN}/cancel`]: { data: canceled },
+    });
+    expect(await run("runs", "cancel", RUN)).toEqual({
+      code: 0,
+      stdout: `Canceled ${RUN}. It costs nothing.\n`,
+      stderr: "",
+    });
+    expect(await runJson("runs", "cancel", RUN)).toEqual(canceled);
+  });
+
+  test.each([
+    ["before the command", done],
+    ["before the command", failed],
+    ["while the command was sent", done],
+  ])("cancel of a run that ended %s changes nothing and says how it ended", async (when, run) => {
+    const before = when === "before the command" ? run : { ...run, runStatus: "running", outputs: [] };
+    const service = await setup({
+      [`GET /v1/runs/${RUN}`]: { data: before },
+      [`POST /v1/runs/${RUN}/cancel`]: { data: run },
+    });
+    expect(await service.run("runs", "cancel", RUN)).toEqual({
+      code: 0,
+      stdout: `Nothing to cancel: ${RUN} has already ended (${run.runStatus}, ${run.tokens} credits).\n`,
+      stderr: "",
+    });
   });
 });
 

@@ -1,8 +1,9 @@
-import { RUN_STATUSES, type ListRunsQuery, type Page, type RunListRow, type RunStatus } from "@promptd/contract";
+import { countOf, RUN_STATUSES } from "@promptd/contract";
+import type { ListRunsQuery, Page, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
-import { formatRun, formatRunRows } from "../output.ts";
+import { formatRunRows } from "../output.ts";
 import { readTime, readWholeNumber } from "../flag-values.ts";
-import { reportRun } from "../runs/report-run.ts";
+import { hasEnded, reportRun } from "../runs/report-run.ts";
 import { createRunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
 import { stoppedWaiting } from "./run.ts";
@@ -87,17 +88,26 @@ A kettle hums, the window steams …`,
 export const runsCancel: Command = {
   summary: "Cancel an unfinished run; a canceled run costs nothing",
   usage: "<runId>",
-  details: "A finished run is shown unchanged.",
+  details: "A run that has already ended stays as it is, and the exit code is 0.",
   session: `$ promptd runs cancel 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
-Error: Canceled by user.`,
+Canceled 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. It costs nothing.`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [runId = ""] = args.positionals;
-    const run = await withSession(io, ({ client }) => client.runs.cancel(runId, { signal: io.signal }));
-    io.result(run, formatRun(run));
+    await withSession(io, async ({ client }) => {
+      const before = await client.runs.get(runId, { signal: io.signal });
+      const run = hasEnded(before) ? before : await client.runs.cancel(runId, { signal: io.signal });
+      // A run can also succeed between the two requests.
+      const isCanceled = !hasEnded(before) && run.runStatus === "failed";
+      io.result(run, isCanceled ? `Canceled ${run.runId}. It costs nothing.` : describeEnd(run));
+    });
   },
 };
+
+function describeEnd({ runId, runStatus, tokens }: Run): string {
+  return `Nothing to cancel: ${runId} has already ended (${runStatus}, ${countOf(tokens, "credit")}).`;
+}
 
 function readQuery(args: CommandArgs): ListRunsQuery {
   const [after, before] = [args.text("after"), args.text("before")];

@@ -25,8 +25,12 @@ export async function reportRun(run: Run, { folder, unseen = run }: ReportOption
   const text = formatRun({ ...unseen, outputs: unseen.outputs.filter(({ data }) => data !== "" || unseen === run) });
   const isShown = unseen !== run && unseen.outputs.every(({ data }) => data === "");
   if (io.json || !isShown) io.result(files === null ? run : { ...run, files }, text);
-  if (io.terminal.isError && run.runStatus !== "queued" && run.runStatus !== "running") noteEnd(run, io);
+  if (io.terminal.isError && hasEnded(run)) noteEnd(run, io);
   return run.runStatus === "failed" ? 1 : 0;
+}
+
+export function hasEnded({ runStatus }: Run): boolean {
+  return runStatus === "succeeded" || runStatus === "failed";
 }
 
 function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {

@@ -81,7 +81,7 @@ Saved results.csv`,
 export const batchesCancel: Command = {
   summary: "Cancel a batch: no more items are started, and runs in progress are canceled",
   usage: "<batchId>",
-  details: "A finished batch is shown unchanged.",
+  details: "A batch that has already ended stays as it is, and the exit code is 0.",
   session: `$ promptd batches cancel ${ID}
 ${ID}  canceled  1,221 of 5,000 done, 6 failed, 25 canceled, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
@@ -91,6 +91,7 @@ Created 2026-11-20 09:15:30 from topics.csv`,
     const [batchId = ""] = args.positionals;
     const batch = await withSession(io, ({ client }) => client.batches.cancel(batchId, { signal: io.signal }));
     io.result(batch, formatBatch(batch));
+    if (batch.batchStatus === "finished") io.note("Nothing to cancel: the batch has already ended.");
   },
 };
 
