@@ -117,3 +117,12 @@ test("a server whose certificate is not trusted: the message says how to trust i
   expect(stderr).toContain("set NODE_EXTRA_CA_CERTS to a PEM file");
   expect(stderr).not.toContain("promptd serve");
 });
+
+test("mcp skips what is not a JSON-RPC message, says so in one line, and answers what follows", async () => {
+  const { env } = await setup();
+  const { child, ended } = start(env, "mcp");
+  child.stdin.end(["not JSON", '{"id":1,"method":"ping"}', '{"jsonrpc":"2.0","id":2,"method":"ping"}', ""].join("\n"));
+  const { code, stdout, stderr } = await ended;
+  expect(JSON.parse(stdout)).toMatchObject({ id: 2 });
+  expect([code, stderr]).toEqual([0, "Skipped a message on standard input that is not JSON-RPC 2.0.\n"]);
+});
