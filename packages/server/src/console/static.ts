@@ -8,6 +8,7 @@ import { extname, join } from "node:path";
 import { Readable } from "node:stream";
 import { FALLBACK_PATH, ownEndpoint, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
 import { takesBrotli } from "../http/response/compress.ts";
+import { namesEntityTag } from "../http/response/entity-tag.ts";
 import { Problem } from "../platform/problem.ts";
 import { codeOf } from "../platform/reason-of.ts";
 
@@ -23,6 +24,7 @@ interface StaticFile {
   readonly plain: Buffer;
   /** The file as the build compressed it; null: compression would not make it smaller. */
   readonly brotli: Buffer | null;
+  /** Weak, because the plain and the compressed form share it. */
   readonly etag: string;
   /** True: the name contains a hash of the content. */
   readonly isImmutable: boolean;
@@ -84,7 +86,7 @@ async function readStatic(path: string, whole: string, type: string, brotli: str
     type,
     plain,
     brotli: brotli === undefined ? null : await readFile(brotli),
-    etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
+    etag: `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
     isImmutable: HASHED.test(path),
   };
 }
@@ -117,7 +119,7 @@ function answerFile(file: StaticFile, context: ServerContext, publicUrl: string)
     vary: "Accept-Encoding",
     ...(file.type.startsWith("text/html") ? pageHeaders(publicUrl) : {}),
   };
-  if (context.header("if-none-match") === file.etag) return { status: 304, headers, body: null };
+  if (namesEntityTag(context.header("if-none-match"), file.etag)) return { status: 304, headers, body: null };
   const isSmall = takesBrotli(context.header("accept-encoding"));
   const bytes = isSmall && file.brotli !== null ? file.brotli : file.plain;
   if (bytes !== file.plain) headers["content-encoding"] = "br";

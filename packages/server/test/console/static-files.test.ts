@@ -85,6 +85,24 @@ describe("the files of the console", () => {
     expect(plain.headers.get("content-encoding")).toBeNull();
   });
 
+  test("have one weak ETag in both forms, because a strong one would promise the same bytes", async () => {
+    const path = "/assets/index-Ab12.js";
+    const [plain, small] = await Promise.all(
+      ["identity", "br"].map((accepted) => open(path, { headers: { "accept-encoding": accepted } })),
+    );
+    const etag = plain?.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+    expect(small?.headers.get("etag")).toBe(etag);
+    for (const answer of [plain, small]) expect(answer?.headers.get("vary")).toContain("Accept-Encoding");
+  });
+
+  test.each(["W/TAG", "TAG", '"other", W/TAG', "*"])("are not sent again for If-None-Match: %s", async (form) => {
+    const tag = (await open("/assets/index-Ab12.js")).headers.get("etag")?.replace("W/", "") ?? "";
+    const answer = await open("/assets/index-Ab12.js", { headers: { "if-none-match": form.replace("TAG", tag) } });
+    expect([answer.status, await answer.text()]).toEqual([304, ""]);
+    expect(answer.headers.get("vary")).toContain("Accept-Encoding");
+  });
+
   test("of another version are missing, and are not pages", async () => {
     const answer = await open("/assets/index-Zz99.js");
     expect([answer.status, await codeOf(answer)]).toEqual([404, "NOT_FOUND_ERROR"]);
