@@ -2,9 +2,17 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
-import { afterEach, describe, expect, test } from "vitest";
-import type { Admission, AdmissionRequest, RequestContext } from "../../src/http/endpoint.ts";
-import { ID, openSocket, readAnswers, startEdge, type EdgeServer, type RawAnswer } from "./http-edge-server.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { RequestContext } from "../../src/http/endpoint.ts";
+import {
+  admitAnyone,
+  ID,
+  openRequest,
+  readAnswers,
+  startEdge,
+  type EdgeServer,
+  type RawAnswer,
+} from "./http-edge-server.ts";
 import { until } from "../support/promptd-process.ts";
 
 const KIB = 1_024;
@@ -26,31 +34,20 @@ function bodyOf(bytes: number): string {
 }
 const LARGE = bodyOf(150 * KIB);
 
-/** Every key stands for the account of the same name. */
-async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
-  const name = authorization[0]?.replace("Bearer ", "") ?? "";
-  return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
-}
-
 let own: EdgeServer;
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await own.http.close();
-});
 const start = async (overrides: Parameters<typeof startEdge>[0] = {}) => {
   own = await startEdge({ admit: admitAnyone, limits: LIMITS, ...overrides });
+  onTestFinished(() => own.http.close());
 };
 
-function head(account: string, headers: string): string {
-  return `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n${headers}\r\n\r\n`;
-}
+const begin = (account: string, ...headers: readonly string[]) =>
+  openRequest(own.port, account, "POST /v1/runs", ...headers);
+const beginAsking = (account: string, bytes: number) =>
+  begin(account, "Expect: 100-continue", `Content-Length: ${bytes}`);
 
 /** A caller who asks before sending, so that the answer shows whether the server made room for the body. */
 async function ask(account: string, bytes = LARGE.length) {
-  const socket = await openSocket(own.port);
-  sockets.push(socket);
-  socket.write(head(account, `Expect: 100-continue\r\nContent-Length: ${bytes}`));
+  const socket = await beginAsking(account, bytes);
   const [chunk] = (await once(socket, "data")) as [Buffer];
   const [answer] = readAnswers(chunk.toString("latin1"));
   return { socket, answer: answer?.status === 100 ? null : (answer ?? null) };
@@ -114,9 +111,7 @@ describe("the memory for bodies", () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000, bodyPassMs: 60_000 } });
     await stall("a");
     await stall("b");
-    const large = await openSocket(own.port);
-    sockets.push(large);
-    large.write(head("large", `Expect: 100-continue\r\nContent-Length: ${300 * KIB}`));
+    await beginAsking("large", 300 * KIB);
     await until(() => own.http.openRequests === 3);
     expect((await send("small", LARGE)).status).toBe(200);
     expect((await send("large", LARGE)).status).toBe(200);
@@ -147,8 +142,7 @@ describe("the memory for bodies", () => {
   test("is not delayed by a caller who has disconnected", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     for (const account of ["a", "b"]) await stall(account);
-    const gone = await openSocket(own.port);
-    gone.write(head("large", `Expect: 100-continue\r\nContent-Length: ${300 * KIB}`));
+    const gone = await beginAsking("large", 300 * KIB);
     await until(() => own.http.openRequests === 3);
     const next = send("small", LARGE);
     await until(() => own.http.openRequests === 4);
@@ -159,8 +153,7 @@ describe("the memory for bodies", () => {
   test("is not lost if a caller hangs up while waiting for it", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = [await stall("a"), await stall("a")];
-    const gone = await openSocket(own.port);
-    gone.write(head("a", `Expect: 100-continue\r\nContent-Length: ${LARGE.length}`));
+    const gone = await beginAsking("a", LARGE.length);
     await until(() => own.http.openRequests === 3);
     gone.destroy();
     await until(() => own.http.openRequests === 2);
@@ -221,10 +214,8 @@ describe("the memory for bodies", () => {
   test("is reserved step by step for a chunked body, which is refused when its share is used up", async () => {
     await start();
     await stall("a");
-    const socket = await openSocket(own.port);
-    sockets.push(socket);
+    const socket = await begin("a", "Transfer-Encoding: chunked");
     const answered = once(socket, "data");
-    socket.write(head("a", "Transfer-Encoding: chunked"));
     for (let i = 0; i < 5; i += 1) socket.write(`10000\r\n${"z".repeat(65_536)}\r\n`);
     const [chunk] = (await answered) as [Buffer];
     expectBusy(readAnswers(chunk.toString("latin1"))[0] ?? null, "The account is sending more than");
@@ -245,10 +236,8 @@ describe("a body that arrives in pieces", () => {
     await start();
     const text = bodyOf(150 * KIB).replace("{}", JSON.stringify({ textInputs: { order: "abc".repeat(30_000) } }));
     const sized = header.replace(String(LARGE.length), String(text.length));
-    const socket = await openSocket(own.port);
-    sockets.push(socket);
+    const socket = (await begin("a", sized)).setNoDelay(true);
     const answered = once(socket, "data");
-    socket.setNoDelay(true).write(head("a", sized));
     for (let at = 0; at < text.length; at += 7_919) {
       await new Promise((resolve) => socket.write(wrap(text.slice(at, at + 7_919)), resolve));
     }

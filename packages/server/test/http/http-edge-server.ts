@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { ENDPOINTS, type EndpointEntry, type EndpointName, type Issue } from "@promptd/contract";
 import { endpointSchemas, errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { onTestFinished } from "vitest";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/http/server.ts";
 import {
   toEndpoints,
@@ -133,6 +134,12 @@ function fixedHandlers(calls: Call[]): Handlers {
     getMe: answering("getMe", { username: null, displayName: null, userFlags: 0 }),
     getCredits: answering("getCredits", { credits: 7 }),
   };
+}
+
+/** Every key stands for the account of the same name. */
+export async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
+  const name = authorization[0]?.replace("Bearer ", "") ?? "";
+  return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
 }
 
 async function admitByName({ authorization }: AdmissionRequest): Promise<Admission> {
@@ -299,5 +306,19 @@ export function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => resolve(socket));
     socket.once("error", reject);
+    onTestFinished(() => void socket.destroy());
   });
+}
+
+/** Starts a request with the key of this account. The test sends the body and reads the response as slowly as it likes. */
+export async function openRequest(
+  port: number,
+  account: string,
+  line: string,
+  ...headers: readonly string[]
+): Promise<Socket> {
+  const socket = await openSocket(port);
+  socket.on("error", () => {}); // the server may cut it off
+  socket.write([`${line} HTTP/1.1`, "Host: x", `Authorization: Bearer ${account}`, ...headers, "", ""].join("\r\n"));
+  return socket;
 }

@@ -2,49 +2,40 @@
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
-import { afterEach, expect, test } from "vitest";
-import type { Admission, AdmissionRequest, Handlers } from "../../src/http/endpoint.ts";
+import { expect, onTestFinished, test } from "vitest";
+import type { Handlers } from "../../src/http/endpoint.ts";
 import { eventually } from "../support/eventually.ts";
-import { ID, openSocket, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { admitAnyone, ID, openRequest, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
 const MIB = 1_048_576;
 /** More than the kernel's buffers take, so that most of it stays in the process. */
 const ANSWER = "x".repeat(20 * MIB);
 
-/** Every key stands for the account of the same name. */
-async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
-  const name = authorization[0]?.replace("Bearer ", "") ?? "";
-  return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
+let own: EdgeServer;
+
+async function start(handlers: Partial<Handlers>): Promise<void> {
+  const limits = { accountUnreadBytesMax: 30 * MIB, checkEveryMs: 20 };
+  own = await startEdge({ admit: admitAnyone, checkResponses: false, limits, handlers });
+  onTestFinished(() => own.http.close());
 }
 
-let own: EdgeServer;
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await own.http.close();
-});
-
-async function start(accountUnreadBytesMax: number, beforeAnswer: Promise<void> = Promise.resolve()): Promise<void> {
+/** @param beforeAnswer what a large answer waits for. */
+function largeMe(beforeAnswer: Promise<void> = Promise.resolve()): Partial<Handlers> {
   const getMe = async () => {
     await beforeAnswer;
     return { data: { username: ANSWER, displayName: null, userFlags: 0 } };
   };
-  const limits = { accountUnreadBytesMax, checkEveryMs: 20 };
-  own = await startEdge({ admit: admitAnyone, checkResponses: false, limits, handlers: { getMe } });
+  return { getMe };
 }
 
 /** A caller who requests a large answer and does not read it. */
 async function leaveUnread(account: string, path = "/v1/me"): Promise<Socket> {
-  const socket = await openSocket(own.port);
-  sockets.push(socket);
-  socket.on("error", () => {}).pause();
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n\r\n`);
-  return socket;
+  return (await openRequest(own.port, account, `GET ${path}`)).pause();
 }
 const askCredits = (account: string) => own.get("/v1/me/credits", { authorization: `Bearer ${account}` });
 
 test("an account that does not read its responses is refused until it reads or closes them, and nobody else is", async () => {
-  await start(30 * MIB);
+  await start(largeMe());
   const [read, closed] = [await leaveUnread("a"), await leaveUnread("a")];
   const refusal = await eventually(async () => {
     const response = await askCredits("a");
@@ -72,7 +63,7 @@ test("an event or a line of results that is not read counts like a response", as
     headers: { "content-type": "text/event-stream" },
     body: Readable.from([ANSWER, "the end"]),
   });
-  own = await startEdge({ admit: admitAnyone, limits: { accountUnreadBytesMax: 30 * MIB }, handlers: { followRun } });
+  await start({ followRun });
   const follow = `/v1/runs/${ID}/events`;
   const [read, closed] = [await leaveUnread("a", follow), await leaveUnread("a", follow)];
   await eventually(async () => expect((await askCredits("a")).status).toBe(429));
@@ -87,7 +78,7 @@ test("an event or a line of results that is not read counts like a response", as
 
 test("responses to requests that were already waiting are cut off beyond twice the limit", async () => {
   const release = Promise.withResolvers<void>();
-  await start(30 * MIB, release.promise);
+  await start(largeMe(release.promise));
   for (let count = 0; count < 5; count += 1) await leaveUnread("a");
   await eventually(() => expect(own.http.openRequests).toBe(5));
   release.resolve();
@@ -96,7 +87,7 @@ test("responses to requests that were already waiting are cut off beyond twice t
 });
 
 test("responses that their caller reads never count, however many there are", async () => {
-  await start(30 * MIB);
+  await start(largeMe());
   for (let count = 0; count < 5; count += 1) {
     const response = await own.get("/v1/me", { authorization: "Bearer a" });
     expect((await response.text()).length).toBeGreaterThan(ANSWER.length);
