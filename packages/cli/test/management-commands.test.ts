@@ -25,6 +25,7 @@ const key = {
   expiresAt: null,
   revokedAt: null,
   lastUsedAt: "2026-11-21T10:15:30.123Z",
+  lastUsedFrom: "203.0.113.24",
   monthlyCap: null,
   usedThisMonth: 0,
   promptIds: null,
@@ -145,11 +146,11 @@ test("whoami names the server, the account, and what the token may do", async ()
 
 describe("keys", () => {
   test("list shows valid keys with their usage, and all keys on request", async () => {
-    const rows = [key, { ...key, name: "old\u0007", state: "revoked", lastUsedAt: null }];
+    const rows = [key, { ...key, name: "old\u0007", state: "revoked", lastUsedAt: null, lastUsedFrom: null }];
     const { run, runJson } = await setupToken({ [`GET ${KEYS}`]: { data: { rows, hasMore: false } } });
     expect((await run("keys", "list")).stdout)
-      .toBe(`KEY                                   DISPLAY        NAME    STATE  LAST USED   30 DAYS
-${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
+      .toBe(`KEY                                   DISPLAY        NAME    STATE  LAST USED   FROM          30 DAYS
+${RUN}  pd_01234…6789  laptop  valid  2026-11-21  203.0.113.24  12 runs, 96 credits
 `);
     expect(await runJson("keys", "list", "--all")).toEqual({ rows });
   });

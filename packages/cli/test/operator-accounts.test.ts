@@ -137,6 +137,7 @@ describe("promptd admin key", () => {
       expiresAt: "2031-05-06T00:00:00.000Z",
       revokedAt: null,
       lastUsedAt: null,
+      lastUsedFrom: null,
       monthlyCap: 50,
       usedThisMonth: 0,
       promptIds: [promptId],

@@ -221,8 +221,17 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       const apiKey = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
       const ask = () => fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
       expect((await ask()).status).toBe(200);
+      const use =
+        "update api_keys set last_used_at = promptd_now(), last_used_from = '203.0.113.24' where display = $1";
+      await server.app.db.query(use, [`${apiKey.slice(0, 8)}…${apiKey.slice(-4)}`]); // it is written once a minute
+      await page.reload();
+      await page.getByRole("row", { name: /shop-backend .*203\.0\.113\.24/ }).waitFor();
       await page.getByRole("button", { name: "Actions for shop-backend" }).click();
       await page.getByRole("menuitem", { name: "Revoke key" }).click();
+      await page
+        .getByRole("dialog")
+        .getByText(/^It was last used \d+ s ago from 203\.0\.113\.24\./)
+        .waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
       await page.getByText("revoked", { exact: true }).waitFor();
       expect((await ask()).status).toBe(401);

@@ -11,8 +11,8 @@ export const keysList: Command = {
   summary: "List the API keys of your account",
   usage: "",
   session: `$ promptd keys list
-KEY                                   DISPLAY        NAME    STATE  LAST USED   30 DAYS
-01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  pd_01234…6789  laptop  valid  2026-11-20  12 runs, 96 credits`,
+KEY                                   DISPLAY        NAME    STATE  LAST USED   FROM          30 DAYS
+01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  pd_01234…6789  laptop  valid  2026-11-20  203.0.113.24  12 runs, 96 credits`,
   options: { all: { type: "boolean", summary: "include revoked and expired keys" } },
   async run(args, io) {
     const all = await withManagement(io, async (manage) => {
@@ -26,7 +26,7 @@ KEY                                   DISPLAY        NAME    STATE  LAST USED   
       return rows;
     });
     const rows = all.filter((key) => args.flag("all") || key.state === "valid");
-    const header = ["KEY", "DISPLAY", "NAME", "STATE", "LAST USED", "30 DAYS"];
+    const header = ["KEY", "DISPLAY", "NAME", "STATE", "LAST USED", "FROM", "30 DAYS"];
     io.result({ rows }, rows.length === 0 ? "No keys." : formatTable([header, ...rows.map(formatKey)]));
   },
 };
@@ -125,5 +125,6 @@ function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
 function formatKey(key: Key): string[] {
   const { runs, credits } = key.last30Days;
   const use = `${countOf(runs, "run")}, ${countOf(credits, "credit")}`;
-  return [key.keyId, key.display, printableLine(key.name), key.state, key.lastUsedAt?.slice(0, 10) ?? "never", use];
+  const lastUsed = key.lastUsedAt?.slice(0, 10) ?? "never";
+  return [key.keyId, key.display, printableLine(key.name), key.state, lastUsed, key.lastUsedFrom ?? "", use];
 }

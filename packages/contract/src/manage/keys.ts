@@ -14,6 +14,8 @@ export interface Key {
   readonly revokedAt: string | null;
   /** Up to a minute late; null: never used. */
   readonly lastUsedAt: string | null;
+  /** The address of that request; null: never used, or not recorded. */
+  readonly lastUsedFrom: string | null;
   /** Credits that the key's runs may spend per calendar month (UTC); null: no limit. */
   readonly monthlyCap: number | null;
   /** Credits that the key's runs hold or paid this month, including keys it was rolled from or into. */

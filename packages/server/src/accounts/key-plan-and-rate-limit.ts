@@ -13,7 +13,7 @@ import { createBatcher } from "../platform/resilience/batcher.ts";
 import { sleep } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import { hashApiKey, hasKeyForm, hasTokenForm } from "./api-keys.ts";
-import { recordKeyUse } from "./keys-store.ts";
+import { recordKeyUse, type KeyUse } from "./keys-store.ts";
 
 export interface AdmissionOptions {
   readonly db: Database;
@@ -29,7 +29,7 @@ export interface AdmissionOptions {
 
 export interface AdmissionControl {
   readonly admit: (request: Pick<AdmissionRequest, "authorization" | "address">) => Promise<Admission>;
-  /** Writes when keys were last used, which is otherwise written once a minute. */
+  /** Writes when keys were last used and from where, which is otherwise written once a minute. */
   close(): Promise<void>;
 }
 
@@ -80,19 +80,24 @@ const TEXTS = {
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const { db, clock, log, limitPerSecond } = options;
   const lookUp = createKeyReader(options);
-  const used = new Map<string, number>();
+  const used = new Map<string, KeyUse>();
   /** Per scope, as many requests may wait as a second admits; the rest of a flood is refused at once. */
   const waits = createSemaphore({ permits: Infinity, keyShareMax: limitPerSecond });
 
-  async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
-    const key = readKey(request.authorization);
+  async function admit({ authorization, address }: Parameters<AdmissionControl["admit"]>[0]): Promise<Admission> {
+    const key = readKey(authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
     const hash = hashApiKey(key);
     const found = await lookUp(hash);
     const admission = judge(isSlightlyEarly(found) ? await askAgain(hash, found) : found, options);
     const keyId = admission.kind === "admitted" ? admission.caller.keyId : null;
-    if (keyId !== null) used.set(keyId, clock.nowMs());
+    if (keyId !== null) noteUse(keyId, address);
     return admission;
+  }
+  /** Tool calls of /mcp are requests of this machine, each after a request from where the caller is. */
+  function noteUse(keyId: string, address: string): void {
+    const from = isLoopback(address) ? (used.get(keyId)?.address ?? address) : address;
+    used.set(keyId, { ms: clock.nowMs(), address: from });
   }
   /** Checks a slightly early request again when the window should have room. */
   async function askAgain(hash: Buffer, early: AdmissionRow): Promise<AdmissionRow | null> {
@@ -142,6 +147,8 @@ function readKey(authorization: readonly string[]): string | Problem {
   if (hasTokenForm(key)) return unauthorized(TEXTS.token);
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
 }
+
+const isLoopback = (address: string) => address === "127.0.0.1" || address === "::1";
 
 function isSlightlyEarly(row: AdmissionRow | null): row is AdmissionRow {
   return row !== null && row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;

@@ -14,7 +14,7 @@ export type ApiKey = Omit<Key, "last30Days"> & { readonly accountId: string };
 const COLUMNS = `k.id as "keyId", k.account_id as "accountId", k.name, k.display,
   case when k.revoked_at is not null then 'revoked' when k.expires_at <= promptd_now() then 'expired' else 'valid' end as state,
   k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
-  k.monthly_cap as "monthlyCap", coalesce((select b.used from credit_budgets b where b.account_id = k.account_id
+  k.last_used_from as "lastUsedFrom", k.monthly_cap as "monthlyCap", coalesce((select b.used from credit_budgets b where b.account_id = k.account_id
     and b.budget_id = coalesce(k.budget_id, k.id)
     and b.month = date_trunc('month', promptd_now() at time zone 'UTC')::date), 0) as "usedThisMonth",
   k.prompt_ids as "promptIds"`;
@@ -135,17 +135,27 @@ export async function revokeKey(db: Queryable, keyId: string): Promise<Date | nu
   return rows[0]?.revoked_at ?? null;
 }
 
+/** The last request with a key. */
+export interface KeyUse {
+  /** Milliseconds since 1970. */
+  readonly ms: number;
+  readonly address: string;
+}
+
 /**
- * Records the use of all keys since the last call in one statement, in milliseconds since 1970. Every process calls it,
- * so a key whose time another process has written within this minute is skipped.
+ * Records the last use of all keys that were used since the last call, in one statement. Every process calls it, so a
+ * key whose time another process has written within this minute is skipped. A revoked key gets no address, because the
+ * deletion of its account removes the address.
  */
-export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
+export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, KeyUse>): Promise<void> {
+  const last = [...uses.values()];
   await db.query(
-    `update api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.ms / 1000.0))
-     from unnest($1::uuid[], $2::bigint[]) used (id, ms)
+    `update api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.ms / 1000.0)),
+       last_used_from = case when k.revoked_at is null then used.address else k.last_used_from end
+     from unnest($1::uuid[], $2::bigint[], $3::text[]) used (id, ms, address)
      where k.id = used.id
        and (k.last_used_at is null or k.last_used_at < to_timestamp(used.ms / 1000.0) - interval '59 s')`,
-    [[...uses.keys()], [...uses.values()]],
+    [[...uses.keys()], last.map(({ ms }) => ms), last.map(({ address }) => address)],
   );
 }
 
@@ -154,10 +164,10 @@ export async function hasValidKey(db: Database, keyHash: Buffer): Promise<boolea
   return (await db.query(`select 1 from api_keys where key_hash = $1 and ${IS_VALID}`, [keyHash])).length > 0;
 }
 
-/** Revokes every key of an account, at once and permanently, and removes their names, which people chose. */
+/** Revokes every key of an account, at once and permanently, and removes what the keys show of people. */
 export async function revokeAllKeys(tx: Tx, accountId: string, reason: string): Promise<void> {
   await tx.query(
-    `update api_keys set name = 'deleted', revoked_at = coalesce(revoked_at, promptd_now()),
+    `update api_keys set name = 'deleted', last_used_from = null, revoked_at = coalesce(revoked_at, promptd_now()),
        revoked_reason = coalesce(revoked_reason, $2) where account_id = $1`,
     [accountId, reason],
   );

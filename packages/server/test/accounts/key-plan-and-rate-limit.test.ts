@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import {
   createApiKey,
   createAdmissionControl,
+  revokeAllKeys,
   revokeApiKey,
   setPlan,
   type AdmissionControl,
@@ -45,7 +46,11 @@ function openAdmission(change: AdmissionChange = {}): AdmissionControl {
 }
 
 async function request(control: AdmissionControl, ...authorization: string[]) {
-  const admission = await control.admit({ authorization, address: "192.0.2.1" });
+  return requestFrom("192.0.2.1", control, ...authorization);
+}
+
+async function requestFrom(address: string, control: AdmissionControl, ...authorization: string[]) {
+  const admission = await control.admit({ authorization, address });
   if (admission.kind === "admitted") return { ...admission.caller, remaining: admission.remaining };
   const { code, message, headers, data } = admission.problem;
   return { code, message, headers, data, remaining: admission.remaining };
@@ -360,7 +365,7 @@ describe("many requests at once", () => {
   });
 });
 
-describe("when a key was last used", () => {
+describe("when and from where a key was last used", () => {
   async function lastUse(keyId: string | undefined): Promise<number | null> {
     const rows = await engine.db.query<{ at: Date | null }>("select last_used_at as at from api_keys where id = $1", [
       keyId,
@@ -393,6 +398,33 @@ describe("when a key was last used", () => {
     await until(async () => (await lastUse(key.keyId)) === USED_MS);
     await control.close();
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is the last request of the minute, and a tool call counts as a request of its caller", async () => {
+    const { apiKeys, keyIds } = await createKeys(engine, 2);
+    const control = openAdmission();
+    for (const address of ["192.0.2.7", "2001:db8::7", "127.0.0.1"]) {
+      await requestFrom(address, control, `Bearer ${apiKeys[0]}`);
+    }
+    await requestFrom("127.0.0.1", control, `Bearer ${apiKeys[1]}`);
+    await control.close();
+    const text = "select last_used_from as address from api_keys where id = $1";
+    const read = async (keyId: string | undefined) =>
+      (await engine.db.query<{ address: string }>(text, [keyId]))[0]?.address;
+    expect([await read(keyIds[0]), await read(keyIds[1])]).toEqual(["2001:db8::7", "127.0.0.1"]);
+  });
+
+  test("leaves no address at a key of a deleted account", async () => {
+    const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
+    const control = openAdmission();
+    await request(control, `Bearer ${apiKeys[0]}`);
+    await engine.db.tx((tx) => revokeAllKeys(tx, accountId, "deleted"));
+    await control.close(); // the use is written after the deletion
+    const text = "select last_used_from as address from api_keys where id = $1";
+    expect([await engine.db.query(text, [keyIds[0]]), await lastUse(keyIds[0])]).toEqual([
+      [{ address: null }],
+      USED_MS,
+    ]);
   });
 
   test("is lost with a warning while the database is down, and no request waits for it", async () => {

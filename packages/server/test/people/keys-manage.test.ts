@@ -81,6 +81,7 @@ describe("a key", () => {
       createdAt: expect.any(String),
       revokedAt: null,
       lastUsedAt: null,
+      lastUsedFrom: null,
       usedThisMonth: 0,
       last30Days: { runs: 0, failed: 0, credits: 0 },
     });

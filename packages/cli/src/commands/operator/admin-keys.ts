@@ -65,7 +65,8 @@ function lineOf(key: ApiKeyReport): string {
   const credits = cap === null ? countOf(paid, "credit") : `${paid} of ${countOf(cap, "credit")}`;
   const prompts = key.promptIds === null ? "" : `, ${countOf(key.promptIds.length, "allowed prompt")}`;
   const end = key.revokedAt ?? key.expiresAt;
-  const used = `last used ${key.lastUsedAt ?? "never"}, ${credits} this month`;
+  const from = key.lastUsedFrom === null ? "" : ` from ${key.lastUsedFrom}`;
+  const used = `last used ${key.lastUsedAt ?? "never"}${from}, ${credits} this month`;
   return `${key.keyId}  ${key.display}  ${key.name}: ${key.state}${end === null ? "" : ` (${end})`}, ${used}${prompts}`;
 }
 

@@ -16,6 +16,7 @@ import { textOf } from "../../sign-in.ts";
 export const isUnused = ({ lastUsedAt, last30Days, usedThisMonth }: Key) =>
   lastUsedAt === null && last30Days.runs === 0 && usedThisMonth === 0;
 export const lastUseOf = ({ lastUsedAt }: Key) => (lastUsedAt === null ? "just now" : formatTime(lastUsedAt));
+const originOf = ({ lastUsedFrom }: Key) => (lastUsedFrom === null ? "" : ` from ${lastUsedFrom}`);
 
 interface KeyActionsProps {
   readonly row: Key;
@@ -93,7 +94,7 @@ function RollKey({ row: { keyId, name }, isOpen, onClose, onRolled }: DialogProp
 
 function RevokeKey({ row, isOpen, onClose }: DialogProps) {
   const queries = useQueryClient();
-  const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}.`;
+  const use = isUnused(row) ? "It has never been used." : `It was last used ${lastUseOf(row)}${originOf(row)}.`;
   return (
     <FormDialog
       isOpen={isOpen}

@@ -67,6 +67,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
             { label: "Key", from: "sm" },
             "State",
             { label: "Last used", from: "sm" },
+            { label: "From", from: "xl" },
             { label: "Runs, 30 days", num: true, from: "xl" },
             { label: "Credits this month", num: true, from: "sm" },
             ACTIONS_COLUMN,
@@ -112,6 +113,9 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
         </Badge>
       </Td>
       <Td from="sm">{isUnused(row) ? <span className="text-dim">never</span> : lastUseOf(row)}</Td>
+      <Td from="xl">
+        <code className="text-12 text-dim">{row.lastUsedFrom}</code>
+      </Td>
       <Td num from="xl">
         <Link to="/runs" search={{ keyId: row.keyId }} className="hover:underline" title={`Runs of ${name}`}>
           {days === undefined ? null : <Sparkline days={days} />}

@@ -15,6 +15,7 @@ const key = {
   expiresAt: null,
   revokedAt: null,
   lastUsedAt: "2026-11-22T03:00:04.000Z",
+  lastUsedFrom: "203.0.113.24",
   monthlyCap: 500,
   usedThisMonth: 132,
   promptIds: [PROMPT_ID],
@@ -23,6 +24,7 @@ const key = {
 const unused = {
   createdAt: "2026-11-22T10:00:00.000Z",
   lastUsedAt: null,
+  lastUsedFrom: null,
   last30Days: { runs: 0, failed: 0, credits: 0 },
 };
 const API_KEY = "pd_8sK1mB6vXc3nH7jD2fG5qLzPaEuIo0tR4tY9w";

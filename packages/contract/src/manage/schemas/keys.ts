@@ -19,6 +19,7 @@ const keyMembers = {
   expiresAt: timeSchema.nullable(),
   revokedAt: timeSchema.nullable(),
   lastUsedAt: timeSchema.nullable(),
+  lastUsedFrom: z.string().nullable(),
   monthlyCap: countSchema.nullable(),
   usedThisMonth: countSchema,
   promptIds: z.array(idSchema).nullable(),

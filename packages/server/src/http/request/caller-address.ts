@@ -7,10 +7,17 @@ import { isIP } from "node:net";
  * @param forwarded the values of X-Forwarded-For, in order.
  */
 export function callerAddress(socketAddress: string, forwarded: readonly string[], proxies: number): string {
-  if (proxies === 0) return socketAddress;
+  const peer = withoutMapping(socketAddress);
+  if (proxies === 0) return peer;
   const seen = forwarded.flatMap((value) => value.split(",")).at(-proxies);
   const address = withoutPort(seen?.trim() ?? "");
-  return isIP(address) === 0 ? socketAddress : address;
+  return isIP(address) === 0 ? peer : withoutMapping(address);
+}
+
+/** A socket that listens for IPv6 and IPv4 has `::ffff:192.0.2.7` for the IPv4 address 192.0.2.7. */
+function withoutMapping(address: string): string {
+  const isMapped = address.startsWith("::ffff:") && address.includes(".");
+  return isMapped ? address.slice("::ffff:".length) : address;
 }
 
 /** Some proxies add the port: `192.0.2.7:4711`, `[2001:db8::7]:4711`. */
