@@ -6,6 +6,7 @@ import {
   type DiffQuery,
   type ListManagedRunsQuery,
   type ListPromptsQuery,
+  type ManagedRun,
   type ManagedRunRow,
   type MarketplaceQuery,
   type Page,
@@ -146,11 +147,21 @@ export function followEvery(ms: number, isLive: boolean, error: unknown): number
   return error === null ? isLive && ms : retryAfter(error);
 }
 
+/** The end of a model call, with its tokens, may be recorded this long after the end of its run. */
+const CALL_END_MS_MAX = 10_000;
+
+/** True until the run is final and its calls are recorded. */
+function isChanging(run: ManagedRun | undefined): boolean {
+  if (run === undefined || run.finishedAt === null) return true;
+  const isOpen = run.timeline.some(({ event, outcome }) => event === "call" && outcome === null);
+  return isOpen && Date.now() - Date.parse(run.finishedAt) < CALL_END_MS_MAX;
+}
+
 export const runQuery = (runId: string) =>
   queryOptions({
     queryKey: ["run", runId],
     queryFn: ({ signal }) => manage.send("getRun", { params: { runId }, signal }),
-    refetchInterval: ({ state }) => followEvery(RUN_POLL_MS, !isFinal(state.data?.runStatus), state.error),
+    refetchInterval: ({ state }) => followEvery(RUN_POLL_MS, isChanging(state.data), state.error),
   });
 
 /** A paginated list, newest first. `idOf` gives the cursor after which the next page starts. */

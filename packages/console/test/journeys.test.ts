@@ -106,6 +106,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       expect(await page.evaluate("heard")).toContain("Haiku of the day: Succeeded.");
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "Receipt" }).waitFor();
+      await page.getByText("Output tokens").waitFor();
       await page.getByRole("button", { name: "Copy the version ID" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).first().click();
       await page.getByRole("link", { name: "Haiku of the day" }).waitFor();

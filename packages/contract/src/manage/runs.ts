@@ -86,5 +86,11 @@ export interface ManagedRun extends ManagedRunRow, NamesOfRun {
     readonly held: number | null;
     readonly charged: number;
     readonly givenBack: number;
+    /**
+     * Tokens of the run's model calls, including failed calls, as in the usage. Null: no call has reported any, or the
+     * run is so old that its calls are no longer stored.
+     */
+    readonly inputTokens: number | null;
+    readonly outputTokens: number | null;
   };
 }

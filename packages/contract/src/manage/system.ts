@@ -118,6 +118,9 @@ export interface CallOfRun {
   /** The provider's own error code and request id, for its support. */
   readonly providerCode: string | null;
   readonly providerRequestId: string | null;
+  /** Null: not known. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
 }
 
 export interface InstallationRun extends InstallationRunRow, NamesOfRun {

@@ -51,8 +51,8 @@ const run = (who: TestPerson, ask: string, headers: Record<string, string> = {},
   });
 
 /** The end of a call is written a moment after the end of its run, which does not wait for it. */
-async function withEndedCall(runId: string) {
-  const read = () => ada.client.send("getRun", { params: { runId } });
+async function withEndedCall(runId: string, person = ada) {
+  const read = () => person.client.send("getRun", { params: { runId } });
   let detail = await read();
   await until(async () => {
     detail = await read();
@@ -88,6 +88,19 @@ describe("a person's run", () => {
     const { held, charged, givenBack } = detail.receipt;
     expect(held).toBe(charged + givenBack);
     expect(JSON.stringify({ ...detail, outputs: [] })).not.toContain("secret words");
+  });
+
+  test("shows the tokens that the usage counts for it, from its first model call on", async () => {
+    const person = await createTestPerson(server);
+    const { runId } = (await run(person, "hello")).data;
+    const { receipt } = await withEndedCall(runId, person);
+    const { rows } = await person.client.send("getUsage", { query: {} });
+    const [{ inputTokens, outputTokens }] = rows as [(typeof rows)[number]];
+    expect(inputTokens).toBeGreaterThan(0);
+    expect(receipt).toMatchObject({ inputTokens, outputTokens });
+    await server.app.db.query("delete from provider_calls where run_id = $1", [runId]);
+    const old = await person.client.send("getRun", { params: { runId } });
+    expect(old.receipt).toMatchObject({ inputTokens: null, outputTokens: null });
   });
 
   test("with several attempts was started by its first attempt and finished by its last", async () => {

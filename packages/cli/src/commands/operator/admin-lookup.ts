@@ -163,6 +163,7 @@ export const runShow: Command = {
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  succeeded  Tea note (tea-note, sandbox/text)
 account 01a206a8-a793-77b3-8286-96323e8a6ed0, API key 01a206a8-ad26-773b-947f-5a06a0e43c4e
 credits: free
+tokens: 12 in, 31 out
   2026-11-23T04:28:38.541Z  created  attempt 0
   2026-11-23T04:28:38.559Z  started  attempt 1
   2026-11-23T04:28:38.564Z  call  attempt 1  text  sandbox/text
@@ -186,6 +187,7 @@ credits: free
       `${run.runId}  ${run.runStatus}  ${run.title} (${run.slug}, ${run.model})`,
       `account ${run.userId}, API key ${run.keyId ?? "none"}, request ${run.requestId ?? "unknown"}`,
       `credits: ${credits}`,
+      ...(receipt.inputTokens === null ? [] : [`tokens: ${receipt.inputTokens} in, ${receipt.outputTokens ?? 0} out`]),
       ...(run.error === null ? [] : [`error: ${run.error}`]),
       ...(run.cause === null ? [] : [`cause: ${[run.cause, run.causeDetail].filter(Boolean).join(": ")}`]),
       ...timeline,

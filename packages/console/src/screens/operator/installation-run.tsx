@@ -2,7 +2,7 @@ import type { CallOfRun, InstallationRun } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { isMissing } from "../../api.ts";
-import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
+import { formatDuration, formatMoment, formatWhole, tookMsOf } from "../../components/format.ts";
 import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
 import { RunIds } from "../../components/run/run-ids.tsx";
@@ -88,6 +88,8 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
             { label: "HTTP", num: true, from: "sm" },
             { label: "Provider code", from: "xl" },
             { label: "Provider request ID", from: "xl" },
+            { label: "Tokens in", num: true, from: "xl" },
+            { label: "Tokens out", num: true, from: "xl" },
             { label: "Took", num: true },
           ]}
         >
@@ -108,6 +110,12 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
               </Td>
               <Td from="xl">
                 <code className="text-12">{call.providerRequestId}</code>
+              </Td>
+              <Td num from="xl">
+                {call.inputTokens === null ? "" : formatWhole(call.inputTokens)}
+              </Td>
+              <Td num from="xl">
+                {call.outputTokens === null ? "" : formatWhole(call.outputTokens)}
               </Td>
               <Td num>
                 {call.endedAt === null ? "" : formatDuration(Date.parse(call.endedAt) - Date.parse(call.sentAt))}

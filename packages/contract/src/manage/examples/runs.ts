@@ -50,7 +50,7 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
         { at: row.startedAt, event: "call", attempt: 1, endedAt: row.finishedAt, outcome: "succeeded" },
         { at: row.finishedAt, event: "finished", attempt: 1, endedAt: null, outcome: "succeeded" },
       ],
-      receipt: { held: 4, charged: 2, givenBack: 2 },
+      receipt: { held: 4, charged: 2, givenBack: 2, inputTokens: 118, outputTokens: 64 },
     },
   },
   followRun,

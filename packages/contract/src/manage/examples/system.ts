@@ -62,7 +62,7 @@ export const systemExamples: ExamplesOf<ShapesOf<typeof systemSchemas>> = {
       causeDetail,
       ...failure,
       ...failed,
-      receipt: { held: 4, charged: 0, givenBack: 4 },
+      receipt: { held: 4, charged: 0, givenBack: 4, inputTokens: null, outputTokens: null },
       calls: [
         {
           attempt: 1,
@@ -76,6 +76,8 @@ export const systemExamples: ExamplesOf<ShapesOf<typeof systemSchemas>> = {
           httpStatus: 429,
           providerCode: "rate_limit_exceeded",
           providerRequestId: "req_011CQ5bGm7",
+          inputTokens: null,
+          outputTokens: null,
         },
       ],
     },

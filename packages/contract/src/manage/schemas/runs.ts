@@ -46,6 +46,8 @@ export const receiptSchema: z.ZodType<ManagedRun["receipt"]> = z.strictObject({
   held: countSchema.nullable(),
   charged: countSchema,
   givenBack: countSchema,
+  inputTokens: countSchema.nullable(),
+  outputTokens: countSchema.nullable(),
 });
 
 export const namesMembers = { version: countSchema.nullable(), keyName: z.string().nullable() } as const;

@@ -37,6 +37,8 @@ const callSchema: z.ZodType<CallOfRun> = z.strictObject({
   httpStatus: z.int().nullable(),
   providerCode: z.string().nullable(),
   providerRequestId: z.string().nullable(),
+  inputTokens: countSchema.nullable(),
+  outputTokens: countSchema.nullable(),
 });
 
 const detailSchema: z.ZodType<InstallationRun> = z.strictObject({

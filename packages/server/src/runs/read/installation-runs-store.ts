@@ -19,6 +19,7 @@ import {
   FROM,
   NAMES,
   receiptOf,
+  TOKENS,
   timelineOf,
   withCreation,
   type StoredRun,
@@ -82,14 +83,14 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
   const calls = await queryAnswers<CallOfRun>(
     db,
     `select attempt, step, item, model, provider, sent_at as "sentAt", ended_at as "endedAt", outcome,
-       http_status as "httpStatus", provider_code as "providerCode", request_id as "providerRequestId"
+       http_status as "httpStatus", provider_code as "providerCode", request_id as "providerRequestId", ${TOKENS}
      from provider_calls where run_id = $1 order by sent_at`,
     [runId],
   );
   return {
     ...run,
     timeline: timelineOf(run, calls),
-    receipt: receiptOf(run, hold),
+    receipt: receiptOf(run, hold, calls),
     calls: calls.map((call) => ({ ...call, endedAt: endOf(call, run.finishedAt) })),
   };
 }

@@ -81,9 +81,9 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
     [accountId, runId],
   );
   if (stored === null) return null;
-  const calls = await queryAnswers<CallTimes>(
+  const calls = await queryAnswers<CallTimes & CallTokens>(
     db,
-    `select attempt, sent_at as "sentAt", ended_at as "endedAt", outcome from provider_calls
+    `select attempt, sent_at as "sentAt", ended_at as "endedAt", outcome, ${TOKENS} from provider_calls
      where run_id = $1 and account_id = $2 order by sent_at`,
     [runId, accountId],
   );
@@ -97,17 +97,25 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
     inputs: { textInputs, images: images.length },
     batch: batches.get(run.requestId ?? "") ?? null,
     timeline: timelineOf(run, calls),
-    receipt: receiptOf(run, hold),
+    receipt: receiptOf(run, hold, calls),
   };
 }
+
+type CallTokens = Pick<CallOfRun, "inputTokens" | "outputTokens">;
+/** Columns of a call. */
+export const TOKENS = `(usage ->> 'inputTokens')::bigint as "inputTokens", (usage ->> 'outputTokens')::bigint as "outputTokens"`;
 
 /** Credits held until the end are neither charged nor returned. */
 export function receiptOf(
   { credits, finishedAt }: Pick<ListedRun, "credits" | "finishedAt">,
   hold: number | null,
+  calls: readonly CallTokens[],
 ): ManagedRun["receipt"] {
   const charged = credits ?? 0;
-  return { held: hold, charged, givenBack: hold === null || finishedAt === null ? 0 : hold - charged };
+  const givenBack = hold === null || finishedAt === null ? 0 : hold - charged;
+  const sumOf = (name: keyof CallTokens) =>
+    calls.reduce<number | null>((sum, { [name]: tokens }) => (tokens === null ? sum : (sum ?? 0) + tokens), null);
+  return { held: hold, charged, givenBack, inputTokens: sumOf("inputTokens"), outputTokens: sumOf("outputTokens") };
 }
 
 /** Kinds of output: anything else that a call can end with is a failure. */
