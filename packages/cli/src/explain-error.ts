@@ -45,9 +45,13 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-function isUntrusted(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ("code" in error && UNTRUSTED.has(error.code)) || isUntrusted(error.cause);
+const NO_TLS = "This server may not use TLS. If so, its address begins with http://, not https://.";
+
+function hintForConnection(error: unknown): string {
+  if (!(error instanceof Error)) return START_SERVER;
+  if ("code" in error && UNTRUSTED.has(error.code)) return TRUST_CERTIFICATE;
+  if ("code" in error && error.code === "ERR_SSL_WRONG_VERSION_NUMBER") return NO_TLS;
+  return hintForConnection(error.cause);
 }
 
 /** Explains an error from a command to the user; null for an unexpected error. */
@@ -58,7 +62,7 @@ export function explainError(error: unknown): { message: string; hint: string | 
     return { message: printable(error.message), hint: hint ?? request };
   }
   if (error instanceof PromptdConnectionError) {
-    return { message: error.message, hint: isUntrusted(error) ? TRUST_CERTIFICATE : START_SERVER };
+    return { message: error.message, hint: hintForConnection(error) };
   }
   if (error instanceof PromptdProtocolError) {
     return { message: error.message, hint: `The response began: ${printable(error.bodyStart)}` };

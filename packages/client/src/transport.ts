@@ -133,9 +133,10 @@ function connectionError(cause: unknown, timedOut: boolean, base: string): Promp
   return new PromptdConnectionError(message, { timedOut, cause });
 }
 
-/** Runtimes say only "fetch failed" and put the reason in the cause. */
+/** Runtimes say only "fetch failed" and put the reason in the cause. OpenSSL's messages are for its developers. */
 function deepestMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { cause, message, code, name } = error as Error & { readonly code?: string };
-  return cause instanceof Error ? deepestMessage(cause) : message || code || name;
+  const { cause, message, code, name, reason } = error as Error & { readonly code?: string; readonly reason?: unknown };
+  if (cause instanceof Error) return deepestMessage(cause);
+  return typeof reason === "string" ? reason : message || code || name;
 }
