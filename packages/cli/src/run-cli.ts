@@ -145,10 +145,17 @@ function unknownCommand(words: readonly string[], table: CommandTable): CommandF
   const close = Object.keys(table)
     .map((path) => ({ path, begun: words.slice(0, path.split(" ").length).join(" ") }))
     .filter(({ path, begun }) => suggestName(begun, [path]) !== null)
-    .toSorted((a, b) => editDistance(a.begun, a.path) - editDistance(b.begun, b.path));
+    // "runs lst" is as close to "run" as to "runs list", which explains more of it.
+    .toSorted((a, b) => distanceOf(a) - distanceOf(b) || b.path.length - a.path.length);
   const meant = close[0]?.path ?? null;
+  const [first = ""] = words;
+  const group = Object.keys(table).some((path) => path.startsWith(`${first} `)) ? ` ${first}` : "";
   return new CommandFailure(
     `promptd has no command "${typed}".${meant === null ? "" : ` Did you mean "promptd ${meant}"?`}`,
-    { hint: 'See "promptd --help".' },
+    { hint: `See "promptd${group} --help".` },
   );
+}
+
+function distanceOf({ path, begun }: { readonly path: string; readonly begun: string }): number {
+  return editDistance(begun, path);
 }

@@ -36,6 +36,8 @@ const failing = (error: Error): Command => ({
 });
 const table: CommandTable = {
   echo: async () => echo,
+  run: async () => echo,
+  "runs list": async () => echo,
   "admin key create": async () => failing(new CommandFailure("No such user.", { hint: "Create one." })),
   "admin key revoke": async () => failing(new Error("boom")),
   "admin user create": async () => ({ ...echo, positionals: { min: 0, max: 0 }, run: async () => 1 }),
@@ -98,6 +100,7 @@ describe("arguments", () => {
       ["admin", "usr", "create", "ada@example.org"],
       'promptd has no command "admin usr create ada@example.org". Did you mean "promptd admin user create"?',
     ],
+    [["runs", "lst"], 'promptd has no command "runs lst". Did you mean "promptd runs list"?'],
     [["publish"], 'promptd has no command "publish".'],
     [["--strange"], "promptd has no flag --strange."],
     [["constructor"], 'promptd has no command "constructor".'],
@@ -107,6 +110,12 @@ describe("arguments", () => {
     expect(stderr.split("\n")[0]).toBe(sentence);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   });
+});
+
+test("an unknown command of a group leads to the group's help", async () => {
+  const { run } = await setup({}, table);
+  expect((await run("admin", "prices")).stderr).toContain('See "promptd admin --help".');
+  expect((await run("prices")).stderr).toContain('See "promptd --help".');
 });
 
 describe("output", () => {
