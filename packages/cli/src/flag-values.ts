@@ -1,3 +1,4 @@
+import { ID_FORM } from "@promptd/contract";
 import { CommandFailure } from "./command.ts";
 
 const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;
@@ -18,4 +19,11 @@ export function readWholeNumber(value: string | undefined, flag: string): number
   if (value === undefined) return undefined;
   if (/^[0-9]{1,12}$/.test(value)) return Number(value);
   throw new CommandFailure(`${flag} must be a whole number, got "${value}".`);
+}
+
+/** @throws CommandFailure for anything but an id, by the flag's name: the server knows the parameter by another name. */
+export function readId(text: string | undefined, flag: string, kind: "run" | "batch"): string | undefined {
+  if (text === undefined || ID_FORM.test(text)) return text;
+  const list = { run: "promptd runs list", batch: "promptd batches list" }[kind];
+  throw new CommandFailure(`${flag} must be the id of a ${kind}, got "${text}".`, { hint: `Find it with "${list}".` });
 }

@@ -384,6 +384,14 @@ More: promptd runs list --after ${RUN}
 `);
   });
 
+  test.each(["--after", "--before"])("list rejects a %s that is not an id, by the flag's name", async (flag) => {
+    const { run, seen } = await setup();
+    expect((await run("runs", "list", flag, "2")).stderr).toBe(
+      `${flag} must be the id of a run, got "2".\nFind it with "promptd runs list".\n`,
+    );
+    expect(seen).toEqual([]);
+  });
+
   test("list names a run's batch when a run belongs to one", async () => {
     const rows = [
       { ...row, batch: { batchId: VERSION, name: "topics" } },
@@ -477,4 +485,11 @@ test("an input that is written as a flag is rejected with the correct form", asy
     '"promptd run" has no flag --tune.\nPass a prompt input as -i tune=VALUE. See "promptd run --help".\n',
   );
   expect(seen).toEqual([]);
+});
+
+test("JSON in place of a file is rejected with the other ways to pass inputs", async () => {
+  const { run } = await setup(found);
+  expect((await run("run", VERSION, "--inputs", '{"tone":"calm"}')).stderr).toBe(
+    "--inputs names a file, and this is JSON.\nPass each input as a word, KEY=VALUE, or the JSON on standard input with --inputs -\n",
+  );
 });

@@ -2,7 +2,7 @@ import { countOf, RUN_STATUSES } from "@promptd/contract";
 import type { ListRunsQuery, Page, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRunRows } from "../output.ts";
-import { readTime, readWholeNumber } from "../flag-values.ts";
+import { readId, readTime, readWholeNumber } from "../flag-values.ts";
 import { hasEnded, reportRun } from "../runs/report-run.ts";
 import { createRunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
@@ -110,14 +110,13 @@ function describeEnd({ runId, runStatus, tokens }: Run): string {
 }
 
 function readQuery(args: CommandArgs): ListRunsQuery {
-  const [after, before] = [args.text("after"), args.text("before")];
   return {
     limit: readWholeNumber(args.text("limit"), "--limit"),
     status: readStatus(args.text("status")),
     since: readMoment("--since", args.text("since")),
     until: readMoment("--until", args.text("until")),
-    startingAfter: after,
-    endingBefore: before,
+    startingAfter: readId(args.text("after"), "--after", "run"),
+    endingBefore: readId(args.text("before"), "--before", "run"),
     include: "batch",
   };
 }

@@ -103,6 +103,11 @@ async function readValue(key: string, value: string, io: CommandIo): Promise<str
 }
 
 async function readInputsFile(file: string, io: CommandIo): Promise<Record<string, string>> {
+  if (file.trimStart().startsWith("{")) {
+    throw new CommandFailure("--inputs names a file, and this is JSON.", {
+      hint: "Pass each input as a word, KEY=VALUE, or the JSON on standard input with --inputs -",
+    });
+  }
   const text = file === "-" ? await io.readStdin() : await readText(file, "name a JSON file in it", io);
   const name = file === "-" ? STDIN_NAME : printableLine(file);
   return readJsonTexts(text, name);

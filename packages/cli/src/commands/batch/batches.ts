@@ -1,7 +1,7 @@
 import type { Command } from "../../command.ts";
 import { formatBatch, formatBatchRows } from "../../batches/batch-view.ts";
 import { giveResults, readResultsFile, watchBatch } from "../../batches/watch-batch.ts";
-import { readWholeNumber } from "../../flag-values.ts";
+import { readId, readWholeNumber } from "../../flag-values.ts";
 import { withSession } from "../../session.ts";
 
 const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
@@ -18,7 +18,8 @@ ${ID}  running   1196  6       5000  2380     2026-11-20 09:15:30  topics.csv`,
     after: { type: "string", value: "BATCH", summary: "the next page: batches older than this one" },
   },
   async run(args, io) {
-    const query = { limit: readWholeNumber(args.text("limit"), "--limit"), startingAfter: args.text("after") };
+    const startingAfter = readId(args.text("after"), "--after", "batch");
+    const query = { limit: readWholeNumber(args.text("limit"), "--limit"), startingAfter };
     const page = await withSession(io, ({ client }) => client.batches.list(query, { signal: io.signal }));
     const last = page.rows.at(-1);
     const more = page.hasMore && last !== undefined ? `\n\nMore: promptd batches list --after ${last.batchId}` : "";
