@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
@@ -31,8 +31,10 @@ const URL_DEFAULT = "http://127.0.0.1:8787";
 
 /** The user's folder for promptd: `$XDG_CONFIG_HOME/promptd`, else `~/.config/promptd`. */
 export function configDirectory(env: CommandIo["env"]): string {
-  const home = present(env["HOME"]) ?? homedir();
-  return join(present(env["XDG_CONFIG_HOME"]) ?? join(home, ".config"), "promptd");
+  const chosen = present(env["XDG_CONFIG_HOME"]);
+  // The XDG specification says to ignore a relative path.
+  const base = chosen !== null && isAbsolute(chosen) ? chosen : join(present(env["HOME"]) ?? homedir(), ".config");
+  return join(base, "promptd");
 }
 
 export function configPath(env: CommandIo["env"]): string {

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
 
 test("me shows the profile, credits, and the meaning of the flags", async () => {
@@ -36,6 +37,29 @@ describe("config", () => {
     expect((await run("config", "get", "url")).stdout).toBe("http://from-file\n");
     env["XDG_CONFIG_HOME"] = join(home, "elsewhere");
     expect(await runJson("config", "get", "url")).toEqual({ name: "url", value: "http://127.0.0.1:8787" });
+  });
+
+  test("set says when the environment overrides what it stores", async () => {
+    const { run, env } = await setup();
+    env["PROMPTD_TOKEN"] = "pdm_x";
+    expect((await run("config", "set", "token", "pdm_y")).stderr).toBe(
+      "The environment variable PROMPTD_TOKEN is set and overrides it.\n",
+    );
+    delete env["PROMPTD_TOKEN"];
+    expect((await run("config", "set", "token", "pdm_y")).stderr).toBe("");
+  });
+
+  test("set asks on a terminal for a secret that is not an argument, and does not show it", async () => {
+    const { run, env } = await setup({}, END_USER_COMMANDS, { secret: "pd_typed" });
+    delete env["PROMPTD_API_KEY"];
+    await run("config", "set", "api-key", "-");
+    expect((await run("config", "get", "api-key")).stdout).toBe("pd_typed\n");
+  });
+
+  test("a relative XDG_CONFIG_HOME is ignored, because it would name another folder in each directory", async () => {
+    const { runJson, env, home } = await setup();
+    env["XDG_CONFIG_HOME"] = "elsewhere";
+    expect(await runJson("config", "get")).toMatchObject({ path: join(home, ".config/promptd/config.json") });
   });
 
   test("the overview shows only the ends of the key; get by name prints all of it", async () => {
@@ -154,8 +178,7 @@ describe("doctor", () => {
   });
 
   test("a config file that cannot be parsed is named, with what to do next", async () => {
-    const { run, env, home } = await setup(healthy);
-    delete env["PROMPTD_URL"];
+    const { run, home } = await setup(healthy);
     const path = join(home, ".config/promptd/config.json");
     await mkdir(join(home, ".config/promptd"), { recursive: true });
     await writeFile(path, "{");

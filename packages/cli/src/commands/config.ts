@@ -1,4 +1,4 @@
-import { CommandFailure, type Command } from "../command.ts";
+import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { suggestName } from "@promptd/contract";
 import {
@@ -13,6 +13,11 @@ import {
 /** Maps names on the command line to members of the file. */
 const NAMES = { url: "url", "api-key": "apiKey", token: "token" } as const satisfies Record<string, keyof UserConfig>;
 type Name = keyof typeof NAMES;
+const VARIABLES = {
+  url: "PROMPTD_URL",
+  "api-key": "PROMPTD_API_KEY",
+  token: "PROMPTD_TOKEN",
+} as const satisfies Record<Name, string>;
 
 const ABOUT = `Names: url (the server's address), api-key (for runs), and token (for keys, credits, usage, and your prompts). They are stored in ~/.config/promptd/config.json (or under $XDG_CONFIG_HOME), and only you can read them. The environment variables PROMPTD_URL, PROMPTD_API_KEY, and PROMPTD_TOKEN override them.`;
 
@@ -20,7 +25,7 @@ export const configSet: Command = {
   summary: "Store the server's address, your API key, or your management token",
   usage: "<name> <value|->",
   details: `${ABOUT}
-With "-", the value is read from standard input, so that a key stays out of the shell history.`,
+With "-", the value is typed without being shown, or read from standard input, so that a key stays out of the shell history.`,
   session: `$ promptd config set url https://promptd.example.org
 Stored url in ~/.config/promptd/config.json.
 $ promptd config set api-key - < key.txt
@@ -30,11 +35,13 @@ Stored api-key in ~/.config/promptd/config.json.`,
   async run(args, io) {
     const name = readName(args.positionals[0] ?? "");
     const given = args.positionals[1] ?? "";
-    const value = (given === "-" ? await io.readStdin() : given).trim();
+    const value = (given === "-" ? await readHidden(name, io) : given).trim();
     checkValue(name, value);
     const config = await readUserConfig(io.env);
     await writeUserConfig(io.env, { ...config, [NAMES[name]]: value });
     io.result({ name, path: configPath(io.env) }, `Stored ${name} in ${configPath(io.env)}.`);
+    const variable = VARIABLES[name];
+    if ((io.env[variable] ?? "") !== "") io.note(`The environment variable ${variable} is set and overrides it.`);
   },
 };
 
@@ -93,6 +100,11 @@ Removed api-key from ~/.config/promptd/config.json.`,
     io.result({ name, path, wasSet }, wasSet ? `Removed ${name} from ${path}.` : `${name} was not set in ${path}.`);
   },
 };
+
+/** From the terminal without showing it, or from standard input. */
+async function readHidden(name: Name, io: CommandIo): Promise<string> {
+  return (await io.askSecret(`${name} (not shown): `)) ?? io.readStdin();
+}
 
 function readName(text: string): Name {
   if (Object.hasOwn(NAMES, text)) return text as Name;

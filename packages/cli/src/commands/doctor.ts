@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { explainError } from "../explain-error.ts";
 import { formatTable } from "../output.ts";
-import { configPath, readConnection } from "../user-config.ts";
+import { configPath, readConnection, readUserConfig } from "../user-config.ts";
 
 type State = "ok" | "failed" | "skipped";
 
@@ -67,12 +67,14 @@ async function perform(name: string, step: () => Promise<string>): Promise<Check
 
 async function checkConfigFile(io: CommandIo): Promise<string> {
   const path = configPath(io.env);
+  await readUserConfig(io.env); // also if the environment overrides all of it, because other commands write it
   const connection = await readConnection(io.env);
   const mode = await stat(path).then(
     (found) => found.mode & 0o777,
     () => null,
   );
-  if (mode !== null && (mode & 0o077) !== 0) {
+  // Windows has no such modes: Node reports every file there as readable by all.
+  if (mode !== null && (mode & 0o077) !== 0 && process.platform !== "win32") {
     throw new Error(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`);
   }
   return `server address from: ${connection.urlOrigin}${mode === null ? "; no config file" : ""}`;
