@@ -30,8 +30,7 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
     });
     const results = tested.flatMap((one) => one.results);
     const failed = results.filter(({ passed }) => !passed).length;
-    if (results.length === 0) noteNothing(io);
-    io.result(tested, [formatResults(tested), `${results.length - failed} passed, ${failed} failed.`].join("\n"));
+    io.result(tested, results.length === 0 ? NOTHING : formatResults(tested));
     return failed === 0 ? 0 : 1;
   },
 };
@@ -64,9 +63,7 @@ async function readImage(path: string, folder: string): Promise<Uint8Array> {
   }
 }
 
-function noteNothing(io: CommandIo): void {
-  io.note('Nothing to run: add "samples" or "tests" to the file.');
-}
+const NOTHING = 'Nothing to run: add "samples" or "tests" to the file.';
 
 function formatResults(tested: readonly TestedFile[]): string {
   const rows = tested.flatMap(({ title, model, results }) =>
@@ -78,7 +75,9 @@ function formatResults(tested: readonly TestedFile[]): string {
       printableLine(passed ? excerpt(output) : failures.join(" ")),
     ]),
   );
-  return formatTable([["RESULT", "PROMPT", "TEST", "MODEL", "OUTPUT"], ...rows]);
+  const failed = rows.filter(([state]) => state === "FAILED").length;
+  const table = formatTable([["RESULT", "PROMPT", "TEST", "MODEL", "OUTPUT"], ...rows]);
+  return `${table}\n${rows.length - failed} passed, ${failed} failed.`;
 }
 
 const EXCERPT_LENGTH = 60;

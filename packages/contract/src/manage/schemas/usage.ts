@@ -66,7 +66,7 @@ function dimensionsField(allowed: readonly UsageDimension[]): z.ZodType<string> 
       payload.value = known.join(",");
       return;
     }
-    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quoteText(text)}.${meantBy(words, allowed)}`;
+    const message = `by must be 1 to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quoteText(text)}.${meantBy(words, allowed)}`;
     report(payload, { code: "invalid_value", message });
   });
 }
