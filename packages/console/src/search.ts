@@ -58,6 +58,14 @@ export interface SignInSearch {
   /** The error a sign-in service returned with. */
   readonly error?: string | undefined;
 }
+/** How linking a sign-in service ended. */
+export interface SecuritySearch {
+  /** The service that was linked. */
+  readonly linked?: string | undefined;
+  /** The service that was not, and why. */
+  readonly service?: string | undefined;
+  readonly error?: string | undefined;
+}
 /** The prompts of an author. */
 export interface AuthorSearch {
   readonly q?: string | undefined;

@@ -1,10 +1,17 @@
 /** Calls better-auth's endpoints, which have their own format: signing in, out, and up, and what builds on that. */
 
+const SERVICES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
+
+/** The name that people know a sign-in service by. */
+export const serviceName = (provider: string, { oidcName }: { readonly oidcName: string | null }) =>
+  SERVICES[provider] ?? oidcName ?? provider;
+
 const USED_LINK = "This link is no longer valid. Request a new one.";
 export const UNCONFIRMED = "Your email address is not confirmed yet. Open the link we just sent you to sign in.";
 const SENTENCES: Readonly<Record<string, string>> = {
   EMAIL_NOT_VERIFIED: UNCONFIRMED,
   PROVIDER_NOT_FOUND: "The sign-in service cannot be reached right now. Try again later, or sign in another way.",
+  INVALID_PASSWORD: "This is not your password. Try again.",
   INVALID_TOKEN: USED_LINK,
   TOKEN_EXPIRED: "This link has expired. Links are valid for one hour. Sign in, and we’ll send you a new one.",
 };

@@ -33,9 +33,10 @@ afterAll(async () => {
   await Promise.all([mail?.close(), oidc?.close()]);
 });
 
+/** Every browser of this file has the same address, and sign-ins are limited by address. */
+const forgetSignIns = () => server.app.db.query("delete from auth_rate_limits").then(() => undefined);
+
 describe.skipIf(findBrowser() === null)("signing in", () => {
-  /** Every browser of this file has the same address, and sign-ins are limited by address. */
-  const forgetSignIns = () => server.app.db.query("delete from auth_rate_limits").then(() => undefined);
   afterEach(forgetSignIns);
 
   test("people who are already signed in skip the sign-in page, and no foreign address redirects them", async () => {
@@ -126,7 +127,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
     await travel(browser, "service-refused", async ({ page }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
-      await page.getByText("Sign in with your password, or request a link to set a new one").waitFor();
+      await page.getByText("Sign in with your password, or request a link to set one. Then link the service").waitFor();
       const service = page.getByRole("button", { name: "Sign in with Example Inc." });
       oidc.person = { sub: "4", email: "unconfirmed@example.org", email_verified: false, name: "Somebody" };
       await service.click();
@@ -263,6 +264,61 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.goto(link);
       await confirm.click();
       await page.getByRole("heading", { name: "Address confirmed" }).waitFor();
+    });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("linking a sign-in service", () => {
+  afterEach(forgetSignIns);
+
+  test("a person links a sign-in service that knows another address, signs in with it, and unlinks it", async () => {
+    const ada = await createTestPerson(server, { email: "links@example.org" });
+    await server.app.db.query("update auth_users set email_verified = true where id = $1", [ada.personId]);
+    oidc.person = { sub: "5", email: "ada@work.example.org", email_verified: true, name: "Ada" };
+    await travel(browser, "linked-service", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/security`);
+      const services = page.getByRole("table", { name: "Sign-in services" });
+      await services.getByText("not linked").waitFor();
+      await page.getByRole("button", { name: "Link Example Inc." }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Your password").fill("not the password");
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByText("This is not your password. Try again.").waitFor();
+      expect(await faultsOfPage(page, "link-service")).toEqual([]);
+      await dialog.getByLabel("Your password").fill(PASSWORD);
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await page.getByText("Example Inc. linked. You can sign in with it from now on").waitFor();
+      await services.getByText(/^linked /).waitFor();
+      expect(page.url()).toBe(`${server.url}/settings/security`);
+      expect(await faultsOfPage(page, "linked-service")).toEqual([]);
+
+      await page.context().clearCookies();
+      await page.goto(`${server.url}/sign-in?from=/settings/security`);
+      await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
+      await page.getByRole("button", { name: "Unlink Example Inc." }).click();
+      await page.getByText("Your account there stays as it is.").waitFor();
+      await dialog.getByLabel("Your password").fill(PASSWORD);
+      await dialog.getByRole("button", { name: "Unlink" }).click();
+      await services.getByText("not linked").waitFor();
+      // The browser reports each refused password.
+      expect(complaints.filter((complaint) => !complaint.includes("400 (Bad Request)"))).toEqual([]);
+    });
+  });
+
+  test("a person who links somebody else's account at a sign-in service, or cancels there, sees why nothing was linked", async () => {
+    const ada = await createTestPerson(server);
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    await travel(browser, "not-linked-service", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/security`);
+      await page.getByRole("button", { name: "Link Example Inc." }).click();
+      await page.getByRole("dialog").getByLabel("Your password").fill(PASSWORD);
+      await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+      await page.getByText("This account at Example Inc. is already linked to another person here.").waitFor();
+      expect(await faultsOfPage(page, "not-linked-service")).toEqual([]);
+      await page.goto(`${server.url}/settings/security?service=oidc&error=access_denied`);
+      await page.getByText("You canceled at Example Inc., so nothing was linked.").waitFor();
     });
   });
 });

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { inside } from "./frame.ts";
+import type { SecuritySearch } from "../search.ts";
+import { inside, text } from "./frame.ts";
 
 const section = createRoute({
   getParentRoute: () => inside,
@@ -15,7 +16,12 @@ const sections = [
   createRoute({
     getParentRoute: () => section,
     path: "/security",
-    component: lazyRouteComponent(() => import("../screens/settings/security.tsx"), "SecuritySection"),
+    component: lazyRouteComponent(() => import("../screens/settings/security/security.tsx"), "SecuritySection"),
+    validateSearch: (search: Record<string, unknown>): SecuritySearch => ({
+      linked: text(search["linked"]),
+      service: text(search["service"]),
+      error: text(search["error"]),
+    }),
   }),
   createRoute({
     getParentRoute: () => section,

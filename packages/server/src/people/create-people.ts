@@ -23,7 +23,8 @@ import { passkeysManageRoutes, peopleManageRoutes } from "./people-manage-routes
 import { clearLinkRequest, listOwnerEmails, recordLinkRequest, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
-import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
+import type { OidcProvider } from "./services/oidc-provider.ts";
+import type { SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { createSignInAudit, type AuditAuth } from "./sign-in/sign-in-audit.ts";
 import { deriveAuthSecrets } from "./secrets/auth-secrets.ts";

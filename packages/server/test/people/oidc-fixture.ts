@@ -20,6 +20,8 @@ export interface TestOidc {
   person: OidcPerson;
   /** Changes the claims of the next ID tokens: a provider, or an attacker in between, that lies. */
   forge: ((claims: Record<string, unknown>) => Record<string, unknown>) | null;
+  /** The only way in which the token endpoint accepts the client's secret; null: either. */
+  secretIn: "header" | "body" | null;
   /** True: discovery responds with 503. */
   isDown: boolean;
   /** The first part of the path of every endpoint; endpoints at an earlier path no longer exist. */
@@ -60,6 +62,7 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
     clientSecret: "secret of the test's client",
     person,
     forge: null,
+    secretIn: null,
     isDown: false,
     path: "",
     rotateKey: (algorithm) => {
@@ -105,7 +108,9 @@ function answersOf(provider: TestOidc, signingKey: () => SigningKey): (request: 
         return authorize(searchParams);
       case `${provider.path}/token`: {
         const form = new URLSearchParams(await text(request));
-        const grant = takeGrant(grants, form, { provider, authorization: request.headers.authorization });
+        if (!isClient(provider, form, request.headers.authorization))
+          return { status: 401, body: { error: "invalid_client" } };
+        const grant = takeGrant(grants, form);
         if (grant === null) return { status: 400, body: { error: "invalid_grant" } };
         const idToken = signed(claimsOf(grant, provider), key);
         const tokens = { access_token: randomUUID(), token_type: "Bearer", expires_in: 300, id_token: idToken };
@@ -117,23 +122,32 @@ function answersOf(provider: TestOidc, signingKey: () => SigningKey): (request: 
   };
 }
 
-/** A code works once, for the client that requested it, with its verifier. */
-function takeGrant(
-  grants: Map<string, Grant>,
+/** True: the request has the client's secret where the provider accepts it, and nowhere else (RFC 6749, section 2.3). */
+function isClient(
+  { clientId, clientSecret, secretIn }: TestOidc,
   form: URLSearchParams,
-  by: { readonly provider: TestOidc; readonly authorization: string | undefined },
-): Grant | null {
-  const { clientId, clientSecret } = by.provider;
+  authorization: string | undefined,
+): boolean {
+  if (authorization === undefined) return secretIn !== "header" && form.get("client_secret") === clientSecret;
+  const [id, secret] = Buffer.from(authorization.replace(/^Basic /, ""), "base64")
+    .toString()
+    .split(":");
+  const decode = (part = "") => new URLSearchParams(`part=${part}`).get("part");
+  return (
+    secretIn !== "body" && !form.has("client_secret") && decode(id) === clientId && decode(secret) === clientSecret
+  );
+}
+
+/** A code works once, with its verifier. */
+function takeGrant(grants: Map<string, Grant>, form: URLSearchParams): Grant | null {
   const code = form.get("code") ?? "";
   const grant = grants.get(code);
   grants.delete(code);
   const challenge = createHash("sha256")
     .update(form.get("code_verifier") ?? "")
     .digest("base64url");
-  const basic = `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(clientSecret)}`).toString("base64")}`;
-  const isClient = by.authorization === basic || form.get("client_secret") === clientSecret;
   const isGood = challenge === grant?.challenge && form.get("redirect_uri") === grant.redirectUri;
-  return grant !== undefined && isGood && isClient ? grant : null;
+  return grant !== undefined && isGood ? grant : null;
 }
 
 function claimsOf({ nonce }: Grant, { issuer, clientId, person, forge }: TestOidc): Record<string, unknown> {

@@ -1,10 +1,11 @@
 /** The whole path through a sign-in service and back: OpenID Connect, GitHub, and Google. */
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startOidc, type TestOidc } from "./oidc-fixture.ts";
 import { clientOf, createTestPerson } from "./people-fixture.ts";
+import { beginAt, comeBack, signInAt } from "./service-browser.ts";
 
 let oidc: TestOidc;
 let lines: Record<string, unknown>[];
@@ -40,33 +41,8 @@ afterEach(async () => {
   await server.app.db.query("delete from auth_rate_limits");
 });
 
-/** A browser, as far as a sign-in needs one: it stores cookies and follows redirects. */
-async function begin(provider: string, at = server): Promise<{ url: string; cookie: string; status: number }> {
-  const response = await fetch(`${at.url}/manage/auth/sign-in/social`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: at.url },
-    body: JSON.stringify({ provider, callbackURL: "/", errorCallbackURL: "/sign-in" }),
-  });
-  const { url = "" } = (await response.json()) as { url?: string };
-  return { url, cookie: cookiesOf(response), status: response.status };
-}
-
-const cookiesOf = (response: Response) =>
-  response.headers
-    .getSetCookie()
-    .map((cookie) => cookie.split(";")[0])
-    .join("; ");
-
-async function comeBack(callback: string, cookie: string): Promise<{ location: string; cookie: string }> {
-  const response = await fetch(callback, { redirect: "manual", headers: { cookie } });
-  return { location: response.headers.get("location") ?? "", cookie: cookiesOf(response) };
-}
-
-async function signInBy(provider: string, at = server): Promise<{ location: string; cookie: string }> {
-  const { url, cookie } = await begin(provider, at);
-  const sent = await fetch(url, { redirect: "manual" });
-  return comeBack(sent.headers.get("location") ?? "", cookie);
-}
+const begin = (provider: string, at = server) => beginAt(at.url, provider);
+const signInBy = (provider: string, at = server) => signInAt(at.url, provider);
 
 const sessionOf = (cookie: string) => clientOf(server, { cookie }).send("getSession");
 
@@ -136,8 +112,16 @@ describe("an OpenID Connect provider", () => {
       expect.stringContaining("error="),
       expect.not.stringContaining("session_token="),
     ]);
+    expect(other.location).toContain("/sign-in?error="); // a page of ours
     await comeBack(callback, cookie);
     expect((await comeBack(callback, cookie)).location).toContain("error=");
+  });
+
+  test.each(["header", "body"] as const)("may accept the client's secret only in the request's %s", async (where) => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    oidc.secretIn = where;
+    onTestFinished(() => void (oidc.secretIn = null));
+    expect((await signInBy("oidc")).location).toBe("/");
   });
 });
 

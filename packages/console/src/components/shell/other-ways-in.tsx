@@ -2,11 +2,9 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Fingerprint } from "lucide-react";
 import { featuresQuery } from "../../api.ts";
 import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
-import { serviceAddress } from "../../sign-in.ts";
+import { serviceAddress, serviceName } from "../../sign-in.ts";
 import { Button } from "../ui/button.tsx";
 import type { useAction } from "../use-action.ts";
-
-const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
 
 interface OtherWaysInProps {
   /** The page's action; the page shows its errors. */
@@ -47,7 +45,7 @@ export function OtherWaysIn({ action, onPasskey, from, onLeave }: OtherWaysInPro
       ) : null}
       {features.signInWith.map((service) => (
         <Button key={service} disabled={action.isBusy} onClick={() => void goTo(service)}>
-          Sign in with {NAMES[service] ?? features.oidcName ?? service}
+          Sign in with {serviceName(service, features)}
         </Button>
       ))}
     </div>

@@ -17,8 +17,15 @@ export const sessionsQuery = queryOptions({
   queryFn: async ({ signal }) => (await manage.send("listSessions", { signal })).rows,
 });
 
-/** The person's ways to sign in. `credential` is a password; the others are sign-in services. */
+/** A way to sign in. */
+export interface Login {
+  readonly id: string;
+  /** `credential` is a password; the others are sign-in services. */
+  readonly providerId: string;
+  readonly createdAt: string;
+}
+
 export const loginsQuery = queryOptions({
   queryKey: ["auth", "logins"],
-  queryFn: () => askAuth<readonly { readonly providerId: string }[]>("list-accounts"),
+  queryFn: () => askAuth<readonly Login[]>("list-accounts"),
 });

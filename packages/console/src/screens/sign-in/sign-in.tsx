@@ -24,8 +24,8 @@ const NOT_LINKED = "An account with this email address already exists, but the s
 function sentenceOf(error: string, { signUp, mail }: Features): string {
   if (error === "account_not_linked")
     return mail
-      ? `${NOT_LINKED} Sign in with your password, or request a link to set a new one, which also confirms the address here. The service works once it has confirmed the address too.`
-      : `${NOT_LINKED} Sign in with your password, or ask an operator for a sign-in link.`;
+      ? `${NOT_LINKED} Sign in with your password, or request a link to set one. Then link the service under Settings, Security.`
+      : `${NOT_LINKED} Sign in with your password, or ask an operator for a sign-in link. Then link the service under Settings, Security.`;
   if (error === "email_not_verified") return UNCONFIRMED;
   return error === "SIGN_UP_REFUSED" ? NOT_LET_IN[signUp] : REFUSED;
 }

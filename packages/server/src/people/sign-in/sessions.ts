@@ -15,25 +15,18 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
+import { refuseLastLogin, refuseUnconfirmed } from "../services/linking.ts";
+import { oidcConfig, type OidcProvider, type SignInService } from "../services/oidc-provider.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
+import { listCredentials } from "./passkeys-store.ts";
 import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
 import { readPersonName } from "./person-name.ts";
 import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
-interface SignInService {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
 export type SignInServices = Partial<Record<"github" | "google", SignInService>>;
-
-/** An OpenID Connect provider that the operator has chosen. */
-export interface OidcProvider extends SignInService {
-  /** The address of its discovery document. */
-  readonly discoveryUrl: string;
-}
 
 export interface SessionsOptions {
   readonly db: Database;
@@ -153,6 +146,12 @@ function createAuth(options: SessionsOptions, url: string) {
     secrets: [...secrets],
     database: adapterOf(options.db),
     ...MODELS,
+    account: {
+      ...MODELS.account,
+      // The person is signed in to both, so the addresses need not be the same. The last way to sign in is ours to check.
+      accountLinking: { allowDifferentEmails: true, allowUnlinkingAll: true },
+    },
+    session: { ...MODELS.session, freshAge: 0 }, // people confirm changes of their ways to sign in: see confirmPerson
     // A page served by this server has our origin, whatever name it was reached by, such as localhost.
     trustedOrigins: (request) => (request === undefined ? [] : ownOrigins(request)),
     emailAndPassword: {
@@ -193,6 +192,8 @@ function createAuth(options: SessionsOptions, url: string) {
     // The library also logs callers' mistakes as errors; its own errors arrive in `onError`.
     logger: { level: "warn", log: (_level, message, ...rest) => options.onLibraryWarning(message, rest) },
     onAPIError: {
+      // For a person who comes back too late, or in another browser.
+      errorURL: `${url}/sign-in`,
       onError: (error) => {
         if (isAPIError(error) && error.statusCode < 500) return; // the request's log line has its status
         log.error({ err: error }, "a request to sign in or out failed");
@@ -213,16 +214,8 @@ const DISABLED_PATHS = [
  * a time limit, and everyone's sign-in would wait for it. Here it is fetched when somebody signs in with this provider,
  * for at most ten seconds, which is also what the plugin does after a failed start.
  */
-function oidcPlugin({ discoveryUrl, clientId, clientSecret }: OidcProvider, requireEmailVerification: boolean) {
-  const provider = {
-    providerId: "oidc",
-    discoveryUrl,
-    clientId,
-    clientSecret,
-    scopes: ["openid", "email", "profile"],
-    requireIdTokenVerification: true,
-    requireEmailVerification,
-  };
+function oidcPlugin(oidc: OidcProvider, requireEmailVerification: boolean) {
+  const provider = oidcConfig(oidc, requireEmailVerification);
   const pending = { genericOAuthPendingDiscovery: new Map([[provider.providerId, provider]]) };
   return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
 }
@@ -269,8 +262,10 @@ const CODE_USED = "This code was already used. Sign in again with the next code 
 const SIGN_UP_PATH = "/sign-up/email";
 const CHANGE_PATH = "/change-password";
 /** Paths where a password is tried: all except codes. */
-const PASSWORD_PATH = /^\/(sign-in\/email|change-password|two-factor\/(?!verify-).+)$/;
+const PASSWORD_PATH = /^\/(sign-in\/email|change-password|link-social|unlink-account|two-factor\/(?!verify-).+)$/;
 const NAMING_PATHS = new Set<string | undefined>([SIGN_UP_PATH, "/update-user"]);
+const LINK_PATH = "/link-social";
+const UNLINK_PATH = "/unlink-account";
 const RESET_PATH = "/request-password-reset";
 
 /**
@@ -280,6 +275,8 @@ const RESET_PATH = "/request-password-reset";
  *
  * Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
  * timing reveals who has an account here. better-auth's own handling would take longer for known people.
+ *
+ * Lets only a confirmed person link and unlink sign-in services.
  *
  * Makes every password change end all other sessions: it would be useless while a thief's session continues.
  *
@@ -293,6 +290,7 @@ function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: Ses
     if (page !== null) throw context.redirect(page);
     if (context.path === SIGN_UP_PATH && closedSignUp !== null) throw signUpRefused(closedSignUp);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
+    if (context.path === LINK_PATH || context.path === UNLINK_PATH) await confirmPerson(context, db);
     if (context.path === CHANGE_PATH) return { context: { body: { ...context.body, revokeOtherSessions: true } } };
     if (NAMING_PATHS.has(context.path)) return { context: { body: nameOf(context.body) } }; // merged into the request body
     if (context.path !== RESET_PATH) return null;
@@ -307,7 +305,24 @@ function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: Ses
   });
 }
 
-async function boundTries(context: Parameters<typeof getSessionFromCtx>[0], db: Database): Promise<void> {
+/** Nothing happens without a session: better-auth refuses the request. */
+async function confirmPerson(context: AuthContext, db: Database): Promise<void> {
+  const session = await getSessionFromCtx(context);
+  if (session === null) return;
+  const { internalAdapter, password: passwords } = context.context;
+  const logins = await internalAdapter.findAccounts(session.user.id);
+  const password = String(context.body?.password ?? "");
+  const hasPasskey = async () => (await listCredentials(db, session.user.id)).length > 0;
+  const isPassword = (hash: string) => passwords.verify({ hash, password });
+  const refusal =
+    (await refuseUnconfirmed(logins, new Date(session.session.createdAt), isPassword)) ??
+    (context.path === UNLINK_PATH ? await refuseLastLogin(logins, hasPasskey) : null);
+  if (refusal !== null) throw new APIError("BAD_REQUEST", { ...refusal });
+}
+
+type AuthContext = Parameters<typeof getSessionFromCtx>[0];
+
+async function boundTries(context: AuthContext, db: Database): Promise<void> {
   const { body, path } = context;
   const email: unknown = path === "/sign-in/email" ? body?.email : (await getSessionFromCtx(context))?.user.email;
   const refused = typeof email === "string" ? await countPasswordTry(db, email) : null;

@@ -36,6 +36,8 @@ const CHANGES: Readonly<Record<string, string>> = {
   "/two-factor/verify-totp": "switchOnSecondFactor",
   "/two-factor/disable": "switchOffSecondFactor",
   "/two-factor/generate-backup-codes": "makeBackupCodes",
+  // The service has not confirmed anything yet, but the person has.
+  "/link-social": "addSignInService",
   "/unlink-account": "removeSignInService",
 };
 const RESET = "/request-password-reset";

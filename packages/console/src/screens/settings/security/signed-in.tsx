@@ -1,16 +1,16 @@
 import type { ListedSession } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { manage } from "../../api.ts";
-import { runWithToast } from "../../components/run-with-toast.ts";
-import { formatTime } from "../../components/format.ts";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
-import { askAuth } from "../../sign-in.ts";
-import { sessionsQuery } from "./auth-queries.ts";
-import { browserOf } from "./browser-of.ts";
+import { manage } from "../../../api.ts";
+import { runWithToast } from "../../../components/run-with-toast.ts";
+import { formatTime } from "../../../components/format.ts";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { askAuth } from "../../../sign-in.ts";
+import { sessionsQuery } from "../auth-queries.ts";
+import { browserOf } from "../browser-of.ts";
 
 /** The person's sessions, with this browser first. */
 export function SignedIn() {

@@ -1,18 +1,18 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ActionForm } from "../../components/action-form.tsx";
-import { CopyButton } from "../../components/copy-button.tsx";
-import { FormDialog } from "../../components/form-dialog.tsx";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { PasswordField } from "../../components/shell/person-fields.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { toast } from "../../components/ui/toast.tsx";
-import { useAction } from "../../components/use-action.ts";
-import { askAuth, textOf } from "../../sign-in.ts";
-import { loginsQuery, ownSessionQuery } from "./auth-queries.ts";
+import { ActionForm } from "../../../components/action-form.tsx";
+import { CopyButton } from "../../../components/copy-button.tsx";
+import { FormDialog } from "../../../components/form-dialog.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { PasswordField } from "../../../components/shell/person-fields.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { useAction } from "../../../components/use-action.ts";
+import { askAuth, textOf } from "../../../sign-in.ts";
+import { loginsQuery, ownSessionQuery } from "../auth-queries.ts";
 import { QrCode } from "./qr-code.tsx";
 
 /** Sets up an authenticator app and shows backup codes in case it is lost. */

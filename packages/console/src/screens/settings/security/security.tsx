@@ -1,6 +1,7 @@
 import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
 import { SecondFactor } from "./second-factor.tsx";
+import { SignInServices } from "./sign-in-services.tsx";
 import { SignedIn } from "./signed-in.tsx";
 
 export function SecuritySection() {
@@ -9,6 +10,7 @@ export function SecuritySection() {
       <Password />
       <SecondFactor />
       <Passkeys />
+      <SignInServices />
       <SignedIn />
     </>
   );

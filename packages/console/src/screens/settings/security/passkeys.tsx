@@ -1,20 +1,20 @@
 import type { Passkey } from "@promptd/contract/manage";
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { manage, sessionQuery } from "../../api.ts";
-import { formatDay, formatTime, nameIn } from "../../components/format.ts";
-import { FormDialog } from "../../components/form-dialog.tsx";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
-import { toast } from "../../components/ui/toast.tsx";
-import { addPasskey, canUsePasskeys } from "../../passkeys.ts";
-import { textOf } from "../../sign-in.ts";
-import { loginsQuery } from "./auth-queries.ts";
-import { browserOf } from "./browser-of.ts";
+import { manage, sessionQuery } from "../../../api.ts";
+import { formatDay, formatTime, nameIn } from "../../../components/format.ts";
+import { FormDialog } from "../../../components/form-dialog.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { addPasskey, canUsePasskeys } from "../../../passkeys.ts";
+import { textOf } from "../../../sign-in.ts";
+import { loginsQuery } from "../auth-queries.ts";
+import { browserOf } from "../browser-of.ts";
 
 const passkeysQuery = queryOptions({
   queryKey: ["passkeys"],

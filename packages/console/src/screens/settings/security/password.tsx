@@ -1,14 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { manage, sessionQuery } from "../../api.ts";
-import { ActionForm } from "../../components/action-form.tsx";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { PasswordField } from "../../components/shell/person-fields.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { toast } from "../../components/ui/toast.tsx";
-import { useAction } from "../../components/use-action.ts";
-import { askAuth, textOf } from "../../sign-in.ts";
-import { loginsQuery, sessionsQuery } from "./auth-queries.ts";
+import { manage, sessionQuery } from "../../../api.ts";
+import { ActionForm } from "../../../components/action-form.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { PasswordField } from "../../../components/shell/person-fields.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { useAction } from "../../../components/use-action.ts";
+import { askAuth, textOf } from "../../../sign-in.ts";
+import { loginsQuery, sessionsQuery } from "../auth-queries.ts";
 
 export function Password() {
   const logins = useQuery(loginsQuery);

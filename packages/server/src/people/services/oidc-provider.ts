@@ -1,0 +1,82 @@
+/** The operator's OpenID Connect provider, as the sign-in library needs it. */
+import { z } from "zod";
+
+export interface SignInService {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** An OpenID Connect provider that the operator has chosen. */
+export interface OidcProvider extends SignInService {
+  /** The address of its discovery document. */
+  readonly discoveryUrl: string;
+}
+
+export function oidcConfig(provider: OidcProvider, requireEmailVerification: boolean) {
+  return {
+    ...provider,
+    providerId: "oidc",
+    scopes: ["openid", "email", "profile"],
+    requireIdTokenVerification: true,
+    requireEmailVerification,
+    getToken: (code: CodeToRedeem) => redeemCode(provider, code),
+  };
+}
+
+interface CodeToRedeem {
+  readonly code: string;
+  readonly redirectURI: string;
+  readonly codeVerifier?: string | undefined;
+}
+
+interface Tokens {
+  readonly idToken?: string;
+  readonly accessToken?: string;
+}
+
+/** Both requests of a sign-in together. */
+const REDEEM_MS_MAX = 10_000;
+const discoverySchema = z.object({ token_endpoint: z.url() });
+const tokensSchema = z.object({ id_token: z.string().optional(), access_token: z.string().optional() });
+
+/**
+ * Redeems a code at the provider's token endpoint (OpenID Connect Core, section 3.1.3). The library sends the client's
+ * secret in the body, which a provider need not accept. Every provider must accept HTTP Basic (RFC 6749, section
+ * 2.3.1), but some let a client use only the method it is registered for, whatever their discovery document lists. So
+ * the secret is sent in the body if Basic is refused; a provider refuses a client before it uses the code up.
+ */
+async function redeemCode(
+  { discoveryUrl, clientId, clientSecret }: OidcProvider,
+  given: CodeToRedeem,
+): Promise<Tokens> {
+  const signal = AbortSignal.timeout(REDEEM_MS_MAX);
+  const discovery = discoverySchema.parse(await (await fetch(discoveryUrl, { signal })).json());
+  const send = (secret: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
+    fetch(discovery.token_endpoint, {
+      method: "POST",
+      headers: { accept: "application/json", ...headers },
+      body: new URLSearchParams({
+        grant_type: "authorization_code",
+        code: given.code,
+        redirect_uri: given.redirectURI,
+        ...(given.codeVerifier === undefined ? {} : { code_verifier: given.codeVerifier }),
+        ...secret,
+      }),
+      redirect: "error",
+      signal,
+    });
+  const pair = [clientId, clientSecret].map(formEncode).join(":");
+  let answer = await send({}, { authorization: `Basic ${Buffer.from(pair).toString("base64")}` });
+  if (await isClientRefused(answer)) answer = await send({ client_id: clientId, client_secret: clientSecret }, {});
+  if (!answer.ok) throw new Error(`The token endpoint responded with status ${answer.status}: ${await answer.text()}`);
+  const { id_token: idToken, access_token: accessToken } = tokensSchema.parse(await answer.json());
+  return { ...(idToken === undefined ? {} : { idToken }), ...(accessToken === undefined ? {} : { accessToken }) };
+}
+
+async function isClientRefused(answer: Response): Promise<boolean> {
+  if (answer.status === 401) return true;
+  return answer.status === 400 && (await answer.clone().text()).includes("invalid_client");
+}
+
+/** RFC 6749, section 2.3.1: both parts are form-encoded before they are joined. */
+const formEncode = (text: string) => new URLSearchParams({ "": text }).toString().slice(1);
