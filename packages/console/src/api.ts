@@ -17,6 +17,7 @@ import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState 
 import { chosenAccount } from "./account.ts";
 import type { MarketplaceSearch } from "./search.ts";
 import { SignedOutError } from "./sign-in.ts";
+import { spanOf, type TimeSearch } from "./time-span.ts";
 
 export const manage = createManageClient({
   baseUrl: location.origin,
@@ -197,8 +198,13 @@ export const liveRuns = <Row extends ManagedRunRow>(
   },
 });
 
-export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) =>
-  liveRuns(["runs", query], (page, signal) => manage.send("listRuns", { query: { ...query, ...page }, signal }));
+type RunFilter = Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore" | "since" | "until">;
+
+/** The time range counts from each request. */
+export const runsQuery = (query: RunFilter, time: TimeSearch) =>
+  liveRuns(["runs", query, time], (page, signal) =>
+    manage.send("listRuns", { query: { ...query, ...spanOf(time, Date.now()), ...page }, signal }),
+  );
 
 export const creditsQuery = queryOptions({
   queryKey: ["credits"],

@@ -4,7 +4,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { NoSuchPage } from "./components/shell/no-such-page.tsx";
 import { ScreenShapes } from "./components/shell/screen-shapes.tsx";
-import { inside, oneOf, open, root, text, words } from "./routes/frame.ts";
+import { inside, oneOf, open, root, text, timeOf, words } from "./routes/frame.ts";
 import { operator } from "./routes/operator.ts";
 import { settings } from "./routes/settings.ts";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
@@ -56,6 +56,7 @@ const runs = createRoute({
     promptId: text(search["promptId"]),
     keyId: text(search["keyId"]),
     model: text(search["model"]),
+    ...timeOf(search),
   }),
 });
 

@@ -1,5 +1,6 @@
 /** The search parameters of each page: all state that a reload or a shared link should restore. */
 import type { RunStatus } from "@promptd/contract";
+import type { TimeSearch } from "./time-span.ts";
 
 export interface MarketplaceSearch {
   readonly q?: string | undefined;
@@ -14,7 +15,7 @@ export interface PromptSearch {
   readonly run?: string | undefined;
   readonly tab?: "curl" | "typescript" | "python" | "cli" | "mcp" | undefined;
 }
-export interface RunsSearch {
+export interface RunsSearch extends TimeSearch {
   readonly status?: RunStatus | undefined;
   /** The id of a request, or part of an error. */
   readonly q?: string | undefined;
@@ -27,7 +28,7 @@ export interface KeysSearch {
   readonly new?: 1 | undefined;
 }
 /** Runs of all accounts. */
-export interface InstallationRunsSearch {
+export interface InstallationRunsSearch extends TimeSearch {
   readonly id?: string | undefined;
   readonly status?: RunsSearch["status"];
   readonly cause?: string | undefined;

@@ -8,6 +8,7 @@ import { startTestServer, type TestServer } from "../../server/test/support/test
 import { WIDE } from "./support/attack.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
+import { faultsOfPage } from "./support/pages.ts";
 
 const PROMPTS = 60;
 
@@ -218,6 +219,41 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByText("No run was created by this request").waitFor();
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "A said word", level: 1 }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("runs are found by the time they were created, also in an export, and the address keeps the range", async () => {
+    const grace = await createTestPerson(server);
+    const { promptVersionId } = drawn;
+    const body = { promptVersionId, inputs: { textInputs: { word: "gold" } } };
+    const { runId } = await grace.client.send("createRun", { body });
+    await travel(browser, "runs-time", async ({ page, complaints }) => {
+      await signInAs(page, server.url, grace);
+      await page.clock.setFixedTime(Date.now() + 2 * 3_600_000); // the run was created two hours ago
+      await page.goto(`${server.url}/runs`);
+      const found = page.getByRole("link", { name: "A drawn word" });
+      const nothing = page.getByText("No runs match these filters");
+      const time = page.getByLabel("Time");
+      await found.waitFor();
+      await time.selectOption("Last hour");
+      await nothing.waitFor();
+      await time.selectOption("Last 3 hours");
+      await found.waitFor();
+      const exported = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export as CSV" }).click();
+      expect(await readFile(await (await exported).path(), "utf8")).toContain(runId);
+
+      await time.selectOption("Between …");
+      await page.getByLabel("From").fill("2020-01-02T03:04");
+      await page.getByLabel("To").fill("2020-01-02T04:05");
+      await nothing.waitFor();
+      await page.reload();
+      await nothing.waitFor();
+      expect(await page.getByLabel("To").inputValue()).toBe("2020-01-02T04:05");
+      expect(await faultsOfPage(page, "runs-between")).toEqual([]);
+      await page.getByLabel("To").fill("2099-01-02T04:05");
+      await found.waitFor();
       expect(complaints).toEqual([]);
     });
   });

@@ -5,6 +5,7 @@ import { RouteFailure } from "../components/shell/route-failure.tsx";
 import { OpenShell, Shell } from "../components/shell/shell.tsx";
 import type { WordsSearch } from "../search.ts";
 import { isSignedIn, openSession } from "../session.ts";
+import { TIMES, type TimeSearch } from "../time-span.ts";
 
 interface Context {
   readonly queries: QueryClient;
@@ -43,5 +44,16 @@ export const open = createRoute({
 export const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
 export const oneOf = <const Word extends string>(value: unknown, words: readonly Word[]) =>
   words.find((word) => word === value);
+
+const moment = (value: unknown) => {
+  const given = text(value);
+  return given === undefined || Number.isNaN(Date.parse(given)) ? undefined : given;
+};
+
+export const timeOf = (search: Record<string, unknown>): TimeSearch => ({
+  time: oneOf(search["time"], TIMES),
+  since: moment(search["since"]),
+  until: moment(search["until"]),
+});
 
 export const words = (search: Record<string, unknown>): WordsSearch => ({ q: text(search["q"]) });

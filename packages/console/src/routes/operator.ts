@@ -1,7 +1,7 @@
 import { RUN_STATUSES } from "@promptd/contract";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import type { AuditSearch, InstallationRunsSearch } from "../search.ts";
-import { inside, oneOf, text, words } from "./frame.ts";
+import { inside, oneOf, text, timeOf, words } from "./frame.ts";
 
 const section = createRoute({
   getParentRoute: () => inside,
@@ -24,6 +24,7 @@ const sections = [
       cause: text(search["cause"]),
       model: text(search["model"]),
       accountId: text(search["accountId"]),
+      ...timeOf(search),
     }),
   }),
   createRoute({

@@ -5,11 +5,13 @@ import { ListTree, X } from "lucide-react";
 import { formatWhole } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { InstallationRunTable } from "../../components/run/run-table.tsx";
+import { TIME_WORDS, TimeEnds, TimeSelect } from "../../components/run/time-filter.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import type { InstallationRunsSearch } from "../../search.ts";
+import type { Time } from "../../time-span.ts";
 import { causeWords } from "./cause-words.ts";
 import { installationRunsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
@@ -20,9 +22,12 @@ const NOTHING: InstallationRunsSearch = {
   cause: undefined,
   model: undefined,
   accountId: undefined,
+  time: undefined,
+  since: undefined,
+  until: undefined,
 };
 
-/** Runs of all accounts. An id finds a run of any age; other filters cover the last day. */
+/** Runs of all accounts. An id finds a run of any age; other filters cover the last day, or the chosen time. */
 export function InstallationRunsSection() {
   const search = useSearch({ from: "/inside/operator/runs" });
   const navigate = useNavigate({ from: "/operator/runs" });
@@ -47,9 +52,16 @@ export function InstallationRunsSection() {
             <option key={status}>{status}</option>
           ))}
         </Select>
+        <TimeSelect
+          search={search}
+          className="w-36"
+          usual="24h"
+          onChange={(next) => change({ ...next, id: undefined })}
+        />
         <Chip label="Cause" value={search.cause} onClear={() => change({ cause: undefined })} />
         <Chip label="Model" value={search.model} onClear={() => change({ model: undefined })} />
         <Chip label="Account" value={search.accountId} onClear={() => change({ accountId: undefined })} />
+        <TimeEnds search={search} onChange={change} />
       </SearchBox>
       <Found search={search} onClear={() => change(NOTHING)} />
     </>
@@ -74,9 +86,15 @@ function Chip({ label, value, onClear }: ChipProps) {
   );
 }
 
+function inWords(time: Time = "24h"): string {
+  return time === "between" ? "from this time" : `from the ${TIME_WORDS[time].toLowerCase()}`;
+}
+
 function Found({ search, onClear }: { readonly search: InstallationRunsSearch; readonly onClear: () => void }) {
-  const runs = useInfiniteQuery(installationRunsQuery(search));
-  const span = search.id === undefined ? "from the last day" : "with this ID";
+  const { time, since, until, ...filter } = search;
+  // An ID has its own time.
+  const runs = useInfiniteQuery(installationRunsQuery(filter, search.id === undefined ? { time, since, until } : {}));
+  const span = search.id === undefined ? inWords(time) : "with this ID";
   const empty = (
     <Empty icon={ListTree} title={`No runs ${span} match`} action={<Button onClick={onClear}>Clear filters</Button>}>
       Search by run ID or request ID to find a run of any age.

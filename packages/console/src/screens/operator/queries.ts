@@ -3,6 +3,7 @@ import type { ListInstallationRunsQuery } from "@promptd/contract/manage";
 import { queryOptions } from "@tanstack/react-query";
 import { growingList, liveRuns, manage } from "../../api.ts";
 import type { AuditSearch } from "../../search.ts";
+import { spanOf, type TimeSearch } from "../../time-span.ts";
 
 const NOW_MS = 10_000;
 
@@ -31,11 +32,12 @@ export const readinessQuery = queryOptions({
   refetchInterval: NOW_MS,
 });
 
-type RunFilter = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore">;
+type RunFilter = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore" | "since" | "until">;
 
-export const installationRunsQuery = (filter: RunFilter) =>
-  liveRuns(["operator", "runs", filter], (page, signal) =>
-    manage.send("listInstallationRuns", { query: { ...filter, ...page }, signal }),
+/** The time range counts from each request. */
+export const installationRunsQuery = (filter: RunFilter, time: TimeSearch) =>
+  liveRuns(["operator", "runs", filter, time], (page, signal) =>
+    manage.send("listInstallationRuns", { query: { ...filter, ...spanOf(time, Date.now()), ...page }, signal }),
   );
 
 export const installationRunQuery = (runId: string) =>

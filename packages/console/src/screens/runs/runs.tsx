@@ -9,10 +9,13 @@ import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { saveFile } from "../../components/save-file.ts";
 import { RunTable } from "../../components/run/run-table.tsx";
+import { runWord } from "../../components/run/run-state.tsx";
+import { TimeEnds, TimeSelect } from "../../components/run/time-filter.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { SearchForm, Segments, Select } from "../../components/ui/field.tsx";
+import { SearchForm, Select } from "../../components/ui/field.tsx";
 import type { RunsSearch } from "../../search.ts";
+import { spanOf, type TimeSearch } from "../../time-span.ts";
 
 export function RunsScreen() {
   const search = useSearch({ from: "/inside/runs" });
@@ -20,8 +23,8 @@ export function RunsScreen() {
   const change = (next: RunsSearch) =>
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
   const query = queryOf(search);
-  const runs = useInfiniteQuery(runsQuery(query));
-  const isFiltered = Object.keys(query).length > 0;
+  const runs = useInfiniteQuery(runsQuery(query, timeOf(search)));
+  const isFiltered = search.time !== undefined || Object.keys(query).length > 0;
   return (
     <Page title="Runs" actions={hasNothing(runs) ? undefined : <Export search={search} />}>
       {hasNothing(runs) && !isFiltered ? null : <Filters search={search} onChange={change} data={runs.data} />}
@@ -48,26 +51,30 @@ function Filters({ search, onChange, data }: FiltersProps) {
   const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <div className="w-full sm:w-104">
-        <Segments
-          label="Status"
-          value={search.status ?? ""}
-          options={[
-            { value: "", label: "All" },
-            ...RUN_STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
-          ]}
-          onChange={(value) => onChange({ status: RUN_STATUSES.find((status) => status === value) })}
-        />
-      </div>
       <SearchForm
         label="Error or request ID"
         value={search.q}
-        className="w-full sm:w-48"
+        className="w-full sm:w-auto sm:min-w-48 sm:flex-1"
         onSearch={(q) => onChange({ q })}
       />
+      <TimeSelect search={search} className="w-32" usual={null} onChange={onChange} />
+      <Select
+        aria-label="Status"
+        className="w-28"
+        value={search.status ?? ""}
+        onChange={({ target }) => onChange({ status: RUN_STATUSES.find((status) => status === target.value) })}
+      >
+        <option value="">Any status</option>
+        {RUN_STATUSES.map((status) => (
+          <option key={status} value={status}>
+            {runWord(status)}
+          </option>
+        ))}
+      </Select>
       <PromptSelect chosen={search.promptId} rows={rows} onChange={onChange} />
       <KeySelect keyId={search.keyId ?? ""} isNeeded={data !== undefined} onChange={onChange} />
       <ModelSelect chosen={search.model} rows={rows} onChange={onChange} />
+      <TimeEnds search={search} onChange={onChange} />
     </div>
   );
 }
@@ -87,6 +94,8 @@ function queryOf({ status, q, promptId, keyId, model }: RunsSearch) {
     ...(model === undefined ? {} : { model }),
   };
 }
+
+const timeOf = ({ time, since, until }: RunsSearch): TimeSearch => ({ time, since, until });
 
 const chosenOf = (value: string) => (value === "" ? undefined : value);
 
@@ -166,7 +175,8 @@ function ModelSelect({ chosen, rows, onChange }: ShownSelectProps) {
 function Export({ search }: Pick<FiltersProps, "search">) {
   const save = (format: "csv" | "jsonl") =>
     runWithToast(async () => {
-      const query = new URLSearchParams({ format, ...queryOf(search) });
+      const span = Object.entries(spanOf(timeOf(search), Date.now())).map(([end, ms]) => [end, String(ms)]);
+      const query = new URLSearchParams({ format, ...queryOf(search), ...Object.fromEntries(span) });
       saveFile(`runs.${format}`, await download(`/manage/v1/runs/export?${query}`));
     }, "File saved");
   return (
@@ -187,6 +197,9 @@ const NO_FILTERS: RunsSearch = {
   promptId: undefined,
   keyId: undefined,
   model: undefined,
+  time: undefined,
+  since: undefined,
+  until: undefined,
 };
 
 function NothingFound({ search, onChange }: Pick<FiltersProps, "search" | "onChange">) {
