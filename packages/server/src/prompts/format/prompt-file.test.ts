@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { Composer } from "yaml";
+import { expect, test, vi } from "vitest";
 import { faultsOf, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { PromptFileError } from "../prompt-fault.ts";
 
@@ -33,6 +34,43 @@ test("front matter with thousands of brackets is one fault about nesting", () =>
   const [fault, ...others] = faultsOf(textPrompt("x", `x-a: ${"[".repeat(5_000)}${"]".repeat(5_000)}`));
   expect(fault).toMatchObject({ code: "LIMITS", message: "maps and lists are nested too deep" });
   expect(others).toEqual([]);
+});
+
+const yamlFile = (fields: string) => `promptd: 1\ntitle: A test\nmodel: sandbox/text\n${fields}`;
+
+test.each([
+  ["a long list on one line", `x-a: [${"a,".repeat(500_000)}]`],
+  ["hundreds of thousands of mistakes", "[\n".repeat(500_000)],
+  ["hundreds of thousands of empty lines", "\n".repeat(1_000_000)],
+])("YAML with %s is one fault about its size, and is not parsed", (_name, fields) => {
+  const parse = vi.spyOn(Composer.prototype, "compose");
+  const [fault, ...others] = faultsOf(yamlFile(fields));
+  expect(fault).toMatchObject({ code: "LIMITS", field: "front matter" });
+  expect(fault?.message).toMatch(/^has more than 30,000 keys, values, punctuation marks,/);
+  expect(others).toEqual([]);
+  expect(parse).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+});
+
+test("a YAML file of almost a mebibyte of text is valid, and so is dense front matter of almost 64 KiB", () => {
+  const message = (role: string) => `  - ${role}: |\n${"      A line of this long text.\n".repeat(3_000)}`;
+  const messages = Array.from({ length: 5 }, () => message("user") + message("assistant")).join("");
+  const long = yamlFile(`messages:\n${messages}template: Go on.\n`);
+  expect(long.length).toBeGreaterThan(900_000);
+  expect(faultsOf(long)).toEqual([]);
+  expect(faultsOf(textPrompt("x", `x-a: [${"ab cd e, ".repeat(7_000)}]`))).toEqual([]);
+});
+
+test("the parser makes no stacks for the mistakes of a file, and other errors have theirs", () => {
+  const stacks = Error.stackTraceLimit;
+  let during: number | null = null;
+  const parse = vi.spyOn(Composer.prototype, "end").mockImplementation(() => {
+    during = Error.stackTraceLimit;
+    throw new RangeError("too deep");
+  });
+  expect(faultsOf(yamlFile("]\n"))).toHaveLength(1);
+  expect([during, Error.stackTraceLimit]).toEqual([0, stacks]);
+  parse.mockRestore();
 });
 
 test("prompts that are not a list are one fault", () => {
