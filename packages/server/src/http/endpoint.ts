@@ -102,6 +102,8 @@ export interface RequestContext {
   header(name: string): string | null;
   /** Lists a part of the request that had no effect in the response header X-Ignored. */
   ignore(name: string): void;
+  /** Names the request's run in the log, as soon as it exists: the caller may hang up before there is an answer. */
+  nameRun(runId: string): void;
   /**
    * Releases the memory reserved for the body, for a handler that no longer needs the body while the request waits.
    * Otherwise the answer releases it.
@@ -192,6 +194,8 @@ export interface Endpoint extends Pick<
   readonly takesBytes?: boolean;
   /** True: a request over the rate limit waits for its admission, because these callers do not retry after a 429. */
   readonly waitsForRate?: boolean;
+  /** True: programs request it every few seconds, so its requests are logged at the level debug. */
+  readonly isPolled?: boolean;
   /** The WWW-Authenticate header of its 401; `Bearer` when absent. */
   readonly challenge?: () => string;
   readonly checkBody: CheckBody | null;

@@ -22,6 +22,7 @@ export function metricsEndpoint({ role, token, isPublic, readInstallation }: Met
   return ownEndpoint({
     method: "GET",
     path: "/metrics",
+    isPolled: true,
     handle: async (_input, { request }) => {
       requireReader(request, { token, isPublic });
       const installation = await readInstallation();

@@ -21,8 +21,8 @@ export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOption
   const readiness = joinCalls(options.readiness);
   return [
     // Says nothing about the database.
-    open("/healthz", async () => ({ data: { healthy: true } })),
-    open("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
+    poll("/healthz", async () => ({ data: { healthy: true } })),
+    poll("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
     open("/openapi.json", async () => ({ status: 200, text: await openApi(options.publicUrl()) })),
     open("/manage/openapi.json", async () => ({ status: 200, text: await manageOpenApi(options.publicUrl()) })),
     open("/files/:name", async ({ params }, context) => {
@@ -44,6 +44,10 @@ export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOption
 
 function open(path: EndpointEntry["path"], handle: Endpoint["handle"]): Endpoint {
   return ownEndpoint({ method: "GET", path, handle });
+}
+
+function poll(path: EndpointEntry["path"], handle: Endpoint["handle"]): Endpoint {
+  return { ...open(path, handle), isPolled: true };
 }
 
 /**

@@ -317,6 +317,17 @@ test("each request is one log line with the route's pattern, without its query a
   expect(JSON.stringify(own.log)).not.toContain("Bearer");
 });
 
+test("requests of probes are debug lines, so that they do not fill the log", async () => {
+  const own = await startEdge();
+  for (const path of ["/healthz", "/readyz", "/openapi.json"]) await (await own.get(path, {})).arrayBuffer();
+  await own.http.close();
+  expect(own.log.map(({ level, fields }) => [level, fields["route"]])).toEqual([
+    ["debug", "/healthz"],
+    ["debug", "/readyz"],
+    ["info", "/openapi.json"],
+  ]);
+});
+
 test("the log line of a create names its run, also when the caller got a 504", async () => {
   const createRun = async () => {
     throw new Problem("GATEWAY_TIMEOUT_ERROR", "Still running.", { data: { runId: ID } });

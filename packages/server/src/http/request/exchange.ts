@@ -151,6 +151,10 @@ export class Exchange implements ServerContext {
     if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
   }
 
+  nameRun(runId: string): void {
+    this.runId = runId;
+  }
+
   afterEarlierAnswers(): Promise<void> {
     return new Promise((resolve) => {
       if (this.response.socket !== null) resolve();
@@ -379,6 +383,6 @@ export class Exchange implements ServerContext {
     if (this.runId !== null) fields["runId"] = this.runId;
     const given = this.header("x-request-id");
     if (given !== null && CLIENT_REQUEST_ID.test(given)) fields["clientRequestId"] = given;
-    this.#setup.log.info(fields, "request");
+    this.#setup.log[this.route?.endpoint.isPolled === true ? "debug" : "info"](fields, "request");
   }
 }
