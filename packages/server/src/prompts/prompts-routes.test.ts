@@ -33,6 +33,7 @@ const context: RequestContext = {
   arrivedAtMs: 0,
   header: () => null,
   ignore: () => {},
+  nameRun: () => {},
   releaseBody: () => {},
   onGone: () => {},
 };

@@ -84,6 +84,7 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
     const request = { accountId, keyId, requestId, runId, body, idempotency, ignore };
     const { stream: isFollowed } = readPreferences(context.header("prefer"));
     const created = await createRun({ ...request, isFollowed }, options);
+    context.nameRun(created.runId);
     await faultPoint("create.after_commit");
     if (!created.isReplay) {
       if (!created.isClaimed) options.onCreated(runId);

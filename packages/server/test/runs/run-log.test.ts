@@ -48,6 +48,24 @@ test("the line of a request names its account and API key, also when the key was
   expect(lines).toMatchObject([200, 402, 401].map((status) => ({ status, accountId, route: "/v1/me" })));
 });
 
+test("the line of a create names its run, also when the caller hangs up before it ends", async () => {
+  const prompt = await server.publish(ECHO);
+  const { client, keyId } = await server.createCaller();
+  const hangUp = new AbortController();
+  const body = { promptVersionId: prompt.promptVersionId, inputs: { textInputs: { ask: "sandbox: delay=20000" } } };
+  const created = client.runs.createAndWait(body, { signal: hangUp.signal });
+  const { runId } = await eventually(async () => {
+    const [run] = (await client.runs.list()).rows;
+    expect(run?.runStatus).toBe("running");
+    return run ?? { runId: "" };
+  });
+  hangUp.abort();
+  await expect(created).rejects.toThrow(/abort/i);
+  const line = { keyId, route: "/v1/runs", method: "POST", status: null };
+  await eventually(() => expect(info).toHaveBeenCalledWith(expect.objectContaining({ ...line, runId }), "request"));
+  await client.runs.cancel(runId);
+});
+
 function isOf(fields: unknown, keyId: string): boolean {
   return typeof fields === "object" && fields !== null && "keyId" in fields && fields.keyId === keyId;
 }

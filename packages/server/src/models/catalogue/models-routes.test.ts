@@ -14,6 +14,7 @@ function get(ifNoneMatch: string | null) {
     arrivedAtMs: 0,
     header: (name) => (name === "if-none-match" ? ifNoneMatch : null),
     ignore: () => {},
+    nameRun: () => {},
     releaseBody: () => {},
     onGone: () => {},
   };
