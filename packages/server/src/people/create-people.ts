@@ -252,10 +252,10 @@ export function peopleTicks({ db, config, mailer, secret, previousSecrets }: Tic
     ...(mailer === null
       ? []
       : [{ name: "mails", everySeconds: 5, run: (stop?: AbortSignal) => mailer.deliverDue(stop) }]),
-    { name: "passkey_challenges", everySeconds: 600, run: () => pruneChallenges(db) },
-    { name: "old_mails", everySeconds: 3_600, run: () => pruneMails(db) },
-    { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
-    { name: "second_factors", everySeconds: 600, run: () => reencryptSecondFactors(db, secrets) },
-    { name: "audit_days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
+    { name: "passkey-challenges", everySeconds: 600, run: () => pruneChallenges(db) },
+    { name: "old-mails", everySeconds: 3_600, run: () => pruneMails(db) },
+    { name: "expired-sessions", everySeconds: 600, run: () => pruneExpired(db) },
+    { name: "second-factors", everySeconds: 600, run: () => reencryptSecondFactors(db, secrets) },
+    { name: "audit-days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
   ];
 }

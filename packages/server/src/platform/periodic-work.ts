@@ -6,6 +6,7 @@ import { settleWithin } from "./resilience/deadline.ts";
 
 /** Work that is due periodically in the whole installation: one process wins each run and does everything overdue. */
 export interface Tick {
+  /** In lower case, with hyphens: it is in the log and a label of metrics. */
   readonly name: string;
   readonly everySeconds: number;
   /** @param stop aborted when the process stops: work of many steps ends after its current step. */

@@ -30,11 +30,11 @@ const RETIRING_DAYS = 60;
 export function webhooksTicks(options: WebhooksTicksOptions): Tick[] {
   const { db, clock } = options;
   return [
-    { name: "credits_alerts", everySeconds: 10, run: async () => void (await compareCredits(db)) },
-    { name: "models_retiring", everySeconds: 3_600, run: () => noteRetiringModels(options) },
-    { name: "webhook_secrets", everySeconds: 600, run: () => resealSecrets(options) },
+    { name: "credits-alerts", everySeconds: 10, run: async () => void (await compareCredits(db)) },
+    { name: "models-retiring", everySeconds: 3_600, run: () => noteRetiringModels(options) },
+    { name: "webhook-secrets", everySeconds: 600, run: () => resealSecrets(options) },
     {
-      name: "webhook_deliveries",
+      name: "webhook-deliveries",
       everySeconds: 60,
       run: async (stop) => {
         await giveUpDeliveries(db, "The webhook was disabled.", stop);

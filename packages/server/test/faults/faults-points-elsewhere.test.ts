@@ -98,7 +98,7 @@ describe("periodic work", () => {
     readonly expected: readonly unknown[];
   }
   const expiry: Work = {
-    tick: "credit_expiry",
+    tick: "credit-expiry",
     prepare: async (fixture) => {
       const { accountId } = await fixture.createCaller(10);
       await fixture.db.query("insert into credit_grants (account_id, remaining, expires_at) values ($1, 4, now())", [

@@ -65,6 +65,12 @@ describe("the metrics of an API process", () => {
       expect(help).toContain(of);
     }
   });
+
+  test("name every kind of periodic work in the same form", async () => {
+    const ticks = await server.app.db.query<{ name: string }>("select name from cron_ticks");
+    expect(ticks.length).toBeGreaterThan(20);
+    for (const { name } of ticks) expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  });
 });
 
 /** The status that a reader gets, of an address of this machine. */
@@ -116,6 +122,12 @@ describe("a reader of the metrics", () => {
   test("of a server with a public address is refused without a token, because a proxy may say nothing", async () => {
     const edge = await open(null, { isPublic: true });
     expect(await statusOf(`${edge.url}/metrics`)).toBe(401);
+  });
+
+  test("leaves a debug line in the log, because a program reads the metrics every few seconds", async () => {
+    const edge = await open(null);
+    await readMetrics(edge.url);
+    expect(edge.log).toMatchObject([{ level: "debug", message: "request", fields: { route: "/metrics" } }]);
   });
 
   test("needs the token everywhere once it is set, and no other credential will do", async () => {

@@ -45,7 +45,7 @@ const codeOf = (work: Promise<unknown>) =>
 /** Moves the deletion's minute ahead, and its tick too. */
 async function finished(accountId: string): Promise<DeletedAccount> {
   await server.shiftTime(61);
-  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account_deletions'");
+  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account-deletions'");
   const done = await pollUntil(
     async () => {
       const deletion = await operator.client.send("getAccountDeletion", { params: { accountId } });
@@ -200,7 +200,7 @@ test("waits for another account's run before it removes the template that the ru
     server.app.db.query("select 1 from prompt_versions where id = $1 and definition::text like '%Secret words%'", [
       promptVersionId,
     ]);
-  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account_deletions'");
+  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account-deletions'");
   expect(await templates()).toHaveLength(1);
   await caller.client.runs.cancel(run.runId);
   await finished(lin.accountId);

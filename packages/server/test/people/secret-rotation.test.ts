@@ -52,7 +52,7 @@ async function reencrypt(): Promise<void> {
   const config = readConfig(SECOND);
   const [secret, previous] = [Buffer.from(SECRETS[1]), Buffer.from(SECRETS[0])];
   const ticks = peopleTicks({ db: server.app.db, config, mailer: null, secret, previousSecrets: [previous] });
-  await ticks.find(({ name }) => name === "second_factors")?.run();
+  await ticks.find(({ name }) => name === "second-factors")?.run();
 }
 
 test("authenticator apps and backup codes work after a rotation, also once the previous secret is removed", async () => {
