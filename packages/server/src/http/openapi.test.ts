@@ -8,7 +8,7 @@ import {
   successEnvelopeSchema,
   type EndpointSchemas,
 } from "@promptd/contract/schemas";
-import { toEndpoints, type Handlers } from "./endpoint.ts";
+import { toEndpoints, type Handlers, type ServerContext } from "./endpoint.ts";
 import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
 import { perUrl, unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
@@ -244,6 +244,23 @@ describe("the examples of the OpenAPI document", () => {
     const json = answers.filter(({ content }) => content?.["application/json"] !== undefined);
     expect(json.filter((answer) => examplesOf(answer).length === 0)).toEqual([]);
   });
+});
+
+test("the readers of a document share its bytes, so that slow readers do not fill the memory", async () => {
+  const edge = unauthenticatedEndpoints({
+    openFile: () => Promise.reject(new Error("not used")),
+    publicUrl: () => "https://promptd.example.org",
+    readiness: () => Promise.reject(new Error("not used")),
+    isStopping: () => false,
+    isBusy: () => false,
+  }).find(({ path }) => path === "/manage/openapi.json");
+  const read = async (): Promise<unknown> => {
+    const answer = await edge?.handle({ params: {}, query: {}, body: {} }, {} as ServerContext);
+    return answer !== undefined && "body" in answer ? answer.body?.toArray().then(([bytes]) => bytes) : answer;
+  };
+  const [first, second] = [await read(), await read()];
+  expect(first).toBeInstanceOf(Buffer);
+  expect(second).toBe(first);
 });
 
 test("a document that could not be generated is generated for the next request, and then only once", async () => {

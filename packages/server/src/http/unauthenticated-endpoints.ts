@@ -1,7 +1,8 @@
 import type { EndpointEntry } from "@promptd/contract";
+import { Readable } from "node:stream";
 import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
-import { ownEndpoint, type Endpoint, type OpenFile, type Readiness } from "./endpoint.ts";
+import { ownEndpoint, type Endpoint, type OpenFile, type Readiness, type StreamAnswer } from "./endpoint.ts";
 import { rawQuery } from "./request/query.ts";
 
 export interface UnauthenticatedEndpointsOptions {
@@ -23,8 +24,8 @@ export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOption
     // Says nothing about the database.
     poll("/healthz", async () => ({ data: { healthy: true } })),
     poll("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
-    open("/openapi.json", async () => ({ status: 200, text: await openApi(options.publicUrl()) })),
-    open("/manage/openapi.json", async () => ({ status: 200, text: await manageOpenApi(options.publicUrl()) })),
+    open("/openapi.json", async () => answerDocument(await openApi(options.publicUrl()))),
+    open("/manage/openapi.json", async () => answerDocument(await manageOpenApi(options.publicUrl()))),
     open("/files/:name", async ({ params }, context) => {
       if (options.isBusy()) throw serverBusy();
       await context.afterEarlierAnswers(); // open a file only for the request that is answered next
@@ -70,18 +71,27 @@ function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-/** Imports on demand, because it loads the examples and schemas of all endpoints and is rarely called. */
-async function describe(api: "CALLERS_API" | "MANAGE_API", publicUrl: string): Promise<string> {
-  const [described, { openApiText }] = await Promise.all([import("./described-apis.ts"), import("./openapi.ts")]);
-  return openApiText(publicUrl, described[api]);
+/** All readers share the same bytes: a text would be copied for each of them, until they have read it. */
+function answerDocument(bytes: Buffer): StreamAnswer {
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(bytes.length),
+    "cache-control": "no-store",
+  };
+  return { status: 200, headers, body: Readable.from([bytes]) };
 }
 
-/** Caches the text; makes it again only if the URL has changed or the last attempt failed. */
-export function perUrl(make: (url: string) => Promise<string>): (url: string) => Promise<string> {
-  let last: { readonly url: string; readonly text: string } | null = null;
+/** Imports on demand, because it loads the examples and schemas of all endpoints and is rarely called. */
+async function describe(api: "CALLERS_API" | "MANAGE_API", publicUrl: string): Promise<Buffer> {
+  const [described, { openApiText }] = await Promise.all([import("./described-apis.ts"), import("./openapi.ts")]);
+  return Buffer.from(openApiText(publicUrl, described[api]));
+}
+
+/** Caches what was made; makes it again only if the URL has changed or the last attempt failed. */
+export function perUrl<Made>(make: (url: string) => Promise<Made>): (url: string) => Promise<Made> {
+  let last: { readonly url: string; readonly made: Made } | null = null;
   return async (url) => {
-    const made = last?.url === url ? last : { url, text: await make(url) };
-    last = made;
-    return made.text;
+    last = last?.url === url ? last : { url, made: await make(url) };
+    return last.made;
   };
 }
