@@ -39,6 +39,7 @@ const HTTP_LIMITS = {
   smallAnswerBytesMax: 64 * 1024,
   /** Six of the largest pages of runs. */
   accountUnreadBytesMax: 96 * 1024 * 1024,
+  totalUnreadBytesMax: 384 * 1024 * 1024,
   /** How long data from a refused caller is discarded before the connection is closed. */
   lingerMs: 2_000,
   /** How long a caller who has closed its side may wait for an answer: most have gone, which only an answer reveals. */

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { expect, onTestFinished, test } from "vitest";
 import type { Handlers } from "../../src/http/endpoint.ts";
+import type { HttpServerOptions } from "../../src/http/server.ts";
 import { eventually } from "../support/eventually.ts";
 import { admitAnyone, ID, openRequest, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
@@ -13,9 +14,16 @@ const ANSWER = "x".repeat(20 * MIB);
 
 let own: EdgeServer;
 
-async function start(handlers: Partial<Handlers>): Promise<void> {
-  const limits = { accountUnreadBytesMax: 30 * MIB, checkEveryMs: 20 };
-  own = await startEdge({ admit: admitAnyone, checkResponses: false, limits, handlers });
+const EACH = { accountUnreadBytesMax: 30 * MIB };
+const TOGETHER = { accountUnreadBytesMax: 60 * MIB, totalUnreadBytesMax: 30 * MIB };
+
+async function start(handlers: Partial<Handlers>, limits: HttpServerOptions["limits"] = EACH): Promise<void> {
+  own = await startEdge({
+    admit: admitAnyone,
+    checkResponses: false,
+    limits: { ...limits, checkEveryMs: 20 },
+    handlers,
+  });
   onTestFinished(() => own.http.close());
 }
 
@@ -84,6 +92,32 @@ test("responses to requests that were already waiting are cut off beyond twice t
   release.resolve();
   await eventually(() => expect(own.http.openRequests).toBe(2));
   expect(own.log.filter(({ fields }) => fields["cut"] === true)).toHaveLength(3);
+});
+
+test("when all accounts together have too many unread responses, those that have any are refused, and nobody else is", async () => {
+  await start(largeMe(), TOGETHER);
+  const closed = await leaveUnread("a");
+  await leaveUnread("b");
+  const refusal = await eventually(async () => {
+    const response = await askCredits("b");
+    expect(response.status).toBe(429);
+    return response;
+  });
+  expect(errorEnvelopeSchema.parse(await refusal.json()).message).toBe(
+    "The account has responses that it has not read, and all accounts together have more than 30 MiB of them. Read them or close their connections, then retry.",
+  );
+  expect((await askCredits("c")).status).toBe(200);
+  closed.destroy();
+  await eventually(async () => expect((await askCredits("b")).status).toBe(200));
+});
+
+test("responses to waiting requests of many accounts are cut off beyond twice the limit of all accounts", async () => {
+  const release = Promise.withResolvers<void>();
+  await start(largeMe(release.promise), TOGETHER);
+  for (const account of ["a", "b", "c", "d", "e"]) await leaveUnread(account);
+  await eventually(() => expect(own.http.openRequests).toBe(5));
+  release.resolve();
+  await eventually(() => expect(own.http.openRequests).toBe(2));
 });
 
 test("responses that their caller reads never count, however many there are", async () => {

@@ -1,5 +1,6 @@
 import { Problem } from "../../platform/problem.ts";
 import { createSemaphore, type Permit } from "../../platform/resilience/semaphore.ts";
+import type { Excess, UnreadAnswersLimits } from "../response/unread-answers.ts";
 
 /** Bytes. */
 export interface BodyBudgetLimits {
@@ -90,11 +91,14 @@ function accountBusy(bytesMax: number): Problem {
   );
 }
 
-export function answersUnread(bytesMax: number): Problem {
-  const size = Math.floor(bytesMax / 1024 / 1024);
-  return serverBusyProblem(
-    `The account has more than ${size} MiB of responses that it has not read. Read them or close their connections, then retry.`,
-  );
+export function answersUnread(excess: Excess, limits: Omit<UnreadAnswersLimits, "smallAnswerBytesMax">): Problem {
+  const { accountUnreadBytesMax, totalUnreadBytesMax } = limits;
+  const sizeOf = (bytes: number) => `${Math.floor(bytes / 1024 / 1024)} MiB`;
+  const why =
+    excess === "account"
+      ? `The account has more than ${sizeOf(accountUnreadBytesMax)} of responses that it has not read.`
+      : `The account has responses that it has not read, and all accounts together have more than ${sizeOf(totalUnreadBytesMax)} of them.`;
+  return serverBusyProblem(`${why} Read them or close their connections, then retry.`);
 }
 
 function serverBusyProblem(message: string): Problem {

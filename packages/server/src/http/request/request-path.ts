@@ -30,6 +30,7 @@ export interface PathSetup extends ExchangeSetup {
   readonly isBusy: () => boolean;
   readonly bodyBudget: BodyBudget;
   readonly accountUnreadBytesMax: number;
+  readonly totalUnreadBytesMax: number;
   /** Null: no endpoint is audited. */
   readonly writeAudit: WriteAudit | null;
 }
@@ -125,14 +126,12 @@ function accountOfQuery({ schemas, request }: Exchange): string | null {
   return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
 }
 
-function limitRate(
-  { admission, memoryOwner }: Exchange,
-  { isBusy, unreadAnswers, accountUnreadBytesMax }: PathSetup,
-): void {
+function limitRate({ admission, memoryOwner }: Exchange, setup: PathSetup): void {
   if (isRefusedWith(admission, "TOO_MANY_REQUESTS_ERROR")) throwRefusal(admission);
   if (admission === null) return;
-  if (isBusy()) throw serverBusy();
-  if (unreadAnswers.hasTooMany(memoryOwner)) throw answersUnread(accountUnreadBytesMax);
+  if (setup.isBusy()) throw serverBusy();
+  const excess = setup.unreadAnswers.excessOf(memoryOwner);
+  if (excess !== null) throw answersUnread(excess, setup);
 }
 
 function requirePlan({ admission, route }: Exchange): void {

@@ -1,36 +1,48 @@
 /**
  * How many bytes of answers each account has requested and not read yet. A page of runs can be 16 MiB, and a caller who
- * reads it slowly leaves it in this process's memory: five such requests per second would fill any machine.
+ * reads it slowly leaves it in this process's memory: five such requests per second would fill any machine, and so would
+ * many accounts together.
  */
 export interface UnreadAnswers {
-  /** True: the account must read what it has requested before it requests more. */
-  hasTooMany(owner: string): boolean;
+  /** Whose limit is exceeded, so that the account must read what it has requested first; null: it may request more. */
+  excessOf(owner: string): Excess | null;
   /**
-   * Counts an answer until the returned function is called. Null: the answer would take the account to more than twice
-   * the limit, which only requests that were admitted long ago can, such as waits that end together.
+   * Counts an answer until the returned function is called. Null: the answer would take the account or the process to
+   * more than twice its limit, which only requests that were admitted earlier can, such as waits that end together.
    */
   add(owner: string, bytes: number): (() => void) | null;
 }
+
+/** Of the process: all accounts together. Only those that have unread answers are then refused. */
+export type Excess = "account" | "process";
 
 export interface UnreadAnswersLimits {
   /** Only answers larger than this count. */
   readonly smallAnswerBytesMax: number;
   readonly accountUnreadBytesMax: number;
+  readonly totalUnreadBytesMax: number;
 }
 
 export function createUnreadAnswers(limits: UnreadAnswersLimits): UnreadAnswers {
-  const { smallAnswerBytesMax, accountUnreadBytesMax } = limits;
+  const { smallAnswerBytesMax, accountUnreadBytesMax, totalUnreadBytesMax } = limits;
   const unread = new Map<string, number>();
+  let total = 0;
+  const of = (owner: string) => unread.get(owner) ?? 0;
   const change = (owner: string, bytes: number) => {
-    const now = (unread.get(owner) ?? 0) + bytes;
+    const now = of(owner) + bytes;
     if (now > 0) unread.set(owner, now);
     else unread.delete(owner);
+    total += bytes;
   };
   return {
-    hasTooMany: (owner) => (unread.get(owner) ?? 0) > accountUnreadBytesMax,
+    excessOf(owner) {
+      if (of(owner) > accountUnreadBytesMax) return "account";
+      return of(owner) > 0 && total > totalUnreadBytesMax ? "process" : null;
+    },
     add(owner, size) {
       const bytes = size > smallAnswerBytesMax ? size : 0;
-      if (bytes > 0 && (unread.get(owner) ?? 0) + bytes > 2 * accountUnreadBytesMax) return null;
+      const isFull = of(owner) + bytes > 2 * accountUnreadBytesMax || total + bytes > 2 * totalUnreadBytesMax;
+      if (bytes > 0 && isFull) return null;
       change(owner, bytes);
       return () => change(owner, -bytes);
     },
