@@ -1,13 +1,14 @@
 /**
  * Sends bytes to and from a provider: one undici Agent per provider, HTTP/2 if offered, no redirects, no decompression,
- * and a size limit for every response. It uses `request` instead of `fetch`, which costs a quarter to half of the CPU
- * per call (measured 2026-11) and never follows, decodes, or retries anything by itself.
+ * and a size limit for every response. It uses undici below `fetch`, which costs a quarter to half of the CPU per
+ * call (measured 2026-11) and never follows, decodes, or retries anything by itself.
  */
 import type { Agent, Dispatcher } from "undici";
 import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
 import { codeOf } from "../../platform/reason-of.ts";
 import { AnswerFailure } from "./jobs.ts";
 import type { ProviderEndpoint } from "./provider.ts";
+import { flatten, receiveAnswer, type AnswerHead } from "./receive-answer.ts";
 import { answerWhole } from "../whole-answer.ts";
 
 /** Something failed below the provider's own response. `stage` decides whether the call may be repeated. */
@@ -119,19 +120,27 @@ interface Exchange {
 }
 
 async function exchange(agent: Agent, target: Target, { init, limits, signal }: Exchange): Promise<Response> {
-  return request(agent, target, { init, signal }, async ({ status, headers, body }) => {
-    if (isRedirect(status)) {
-      abandon(body);
-      throw new TransportFailure("protocol", "the provider answered with a redirect");
-    }
-    if (status === 200 && isEventStream(headers))
-      return new Response(ReadableStream.from(pieces(body, limits.answerBytesMax, signal)), { status, headers });
-    refuseBody(body, headers, limits.answerBytesMax);
-    const bytes = await collectBody(body, limits.answerBytesMax);
-    if (limits.isPoll === true && isTransient(status)) throw transientAnswer(status, headers);
-    if (hasNoBody(status)) return new Response(null, { status, headers });
-    return answerWhole(shownBytes(bytes, target.alias), { status, headers });
+  const request = await requestTo(target, init);
+  const answer = receiveAnswer((receiver) => agent.dispatch(request, receiver), {
+    isStream: (head) => {
+      if (isRedirect(head.status)) throw new TransportFailure("protocol", "the provider answered with a redirect");
+      if (head.status === 200 && isEventStream(head.headers)) return true;
+      refuseBody(head.headers, limits.answerBytesMax);
+      return false;
+    },
+    checkSize: (bytes) => {
+      if (bytes > limits.answerBytesMax) throw tooLarge(limits.answerBytesMax);
+    },
+    failureOf: (error) => failureOf(error, signal),
+    signal,
   });
+  const { status, headers, body } = await answer.catch((error: unknown) => {
+    throw failureOf(error, signal);
+  });
+  if (body instanceof ReadableStream) return new Response(body, { status, headers });
+  if (limits.isPoll === true && isTransient(status)) throw transientAnswer(status, headers);
+  if (hasNoBody(status)) return new Response(null, { status, headers });
+  return answerWhole(shownBytes(body, target.alias), { status, headers });
 }
 
 /** @returns a URL if the response redirects. */
@@ -141,8 +150,8 @@ async function takeOwn<Result>(
   limits: BodyReader<Result>,
   signal: AbortSignal,
 ): Promise<{ readonly content: Result } | URL> {
-  return request(agent, target, { init: {}, signal }, async ({ status, headers, body }) => {
-    if (status === 200) return { content: await takeBody(body, headers, limits) };
+  return requestFile(agent, target, signal, async ({ status, headers, body }) => {
+    if (status === 200) return { content: await takeBody({ status, headers, body }, limits) };
     abandon(body);
     const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
     if (next !== null) return next;
@@ -151,41 +160,42 @@ async function takeOwn<Result>(
   });
 }
 
-interface Received {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+interface ReceivedFile extends AnswerHead {
   readonly body: Dispatcher.ResponseData["body"];
 }
 
-/** Makes one request, whose response `read` turns into a result. Every failure below HTTP is a TransportFailure. */
-async function request<Result>(
+/** Requests a file, whose response `read` turns into a result. Every failure below HTTP is a TransportFailure. */
+async function requestFile<Result>(
   agent: Agent,
   target: Target,
-  { init, signal }: Pick<Exchange, "init" | "signal">,
-  read: (received: Received) => Promise<Result>,
+  signal: AbortSignal,
+  read: (received: ReceivedFile) => Promise<Result>,
 ): Promise<Result> {
+  try {
+    const { statusCode, headers, body } = await agent.request({ ...(await requestTo(target, {})), signal });
+    return await read({ status: statusCode, headers: flatten(headers), body });
+  } catch (error) {
+    if (error instanceof ReaderFault && !signal.aborted) throw error.cause;
+    throw failureOf(error, signal);
+  }
+}
+
+async function requestTo({ url, alias }: Target, init: RequestInit) {
   const body = await encodeBody(init);
   const headers: Record<string, string> = {
     ...plainHeaders(init.headers),
     ...body.headers,
-    ...(target.alias === null ? {} : { [target.alias.header]: new URL(target.alias.shown).host }),
+    ...(alias === null ? {} : { [alias.header]: new URL(alias.shown).host }),
   };
-  try {
-    const answer = await agent.request({
-      origin: target.url.origin,
-      path: target.url.pathname + target.url.search,
-      method: init.method ?? "GET",
-      headers,
-      body: body.bytes,
-      signal,
-    });
-    return await read({ status: answer.statusCode, headers: flatten(answer.headers), body: answer.body });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof ReaderFault) throw error.cause;
-    if (error instanceof TransportFailure || error instanceof AnswerFailure) throw error;
-    throw connectionFailed(error);
-  }
+  const { origin, pathname, search } = url;
+  return { origin, path: pathname + search, method: init.method ?? "GET", headers, body: body.bytes };
+}
+
+/** What the caller gets: the reason of its own signal, a failure that was found here, or one of the connection. */
+function failureOf(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof TransportFailure || error instanceof AnswerFailure) return error;
+  return new TransportFailure(stageOf(error), "the connection to the provider failed", error);
 }
 
 /** The packages pass a plain object. Turning it into Headers took a tenth of an exchange (measured 2026-11). */
@@ -205,86 +215,40 @@ async function encodeBody(init: RequestInit) {
 }
 
 /** Event streams are passed on as streams; everything else is read completely before the package sees it. */
-function isEventStream(headers: Received["headers"]): boolean {
+function isEventStream(headers: AnswerHead["headers"]): boolean {
   return /^text\/event-stream\b/i.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
-}
-
-async function* pieces(body: Received["body"], bytesMax: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  try {
-    for await (const piece of body as AsyncIterable<Uint8Array>) {
-      bytes += piece.byteLength;
-      if (bytes > bytesMax) throw tooLarge(bytesMax);
-      yield piece;
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error instanceof TransportFailure ? error : connectionFailed(error);
-  }
 }
 
 function tooLarge(bytesMax: number): TransportFailure {
   return new TransportFailure("too-large", `the response is larger than ${bytesMax} bytes`);
 }
 
-function connectionFailed(error: unknown): TransportFailure {
-  return new TransportFailure(stageOf(error), "the connection to the provider failed", error);
-}
-
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
-async function takeBody<Result>(
-  body: Received["body"],
-  headers: Received["headers"],
-  limits: BodyReader<Result>,
-): Promise<Result> {
-  refuseBody(body, headers, limits.bytesMax);
+async function takeBody<Result>({ headers, body }: ReceivedFile, limits: BodyReader<Result>): Promise<Result> {
+  try {
+    refuseBody(headers, limits.bytesMax);
+  } catch (error) {
+    abandon(body);
+    throw error;
+  }
   return readLimited(body, limits, () => tooLarge(limits.bytesMax));
 }
 
 /** @throws TransportFailure if a body declares itself too large, or is compressed. */
-function refuseBody(body: Received["body"], headers: Received["headers"], bytesMax: number): void {
+function refuseBody(headers: AnswerHead["headers"], bytesMax: number): void {
   const encoding = headers["content-encoding"] ?? "identity";
   const isTooLarge = Number(headers["content-length"] ?? 0) > bytesMax;
-  if (encoding === "identity" && !isTooLarge) return;
-  abandon(body);
   if (isTooLarge) throw tooLarge(bytesMax);
-  throw new TransportFailure("protocol", "the provider compressed a response without being asked to");
-}
-
-/** Uses events: two nested `for await` loops took a sixth of the time of a whole exchange (measured 2026-11). */
-function collectBody(body: Received["body"], bytesMax: number): Promise<Buffer<ArrayBuffer>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer>>();
-  const all: Uint8Array[] = [];
-  let bytes = 0;
-  body.on("data", (piece: Uint8Array) => {
-    bytes += piece.byteLength;
-    if (bytes > bytesMax) body.destroy(tooLarge(bytesMax));
-    else all.push(piece);
-  });
-  body.on("end", () => resolve(Buffer.concat(all)));
-  body.on("error", reject);
-  body.on("close", () => {
-    if (!body.readableEnded) reject(new Error("the body ended before it was complete"));
-  });
-  return promise;
+  if (encoding !== "identity")
+    throw new TransportFailure("protocol", "the provider compressed a response without being asked to");
 }
 
 /** Destroys an unwanted response body. The resulting error must not end the process. */
-function abandon(body: Received["body"]): void {
+function abandon(body: ReceivedFile["body"]): void {
   body.on("error", () => {}).destroy();
-}
-
-/** Repeated headers are joined, as HTTP allows. The framing header means nothing once the bytes are read. */
-function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
-    value === undefined || name === "transfer-encoding"
-      ? []
-      : [[name, Array.isArray(value) ? value.join(", ") : value]],
-  );
-  return Object.fromEntries(pairs);
 }
 
 /** An aliased provider puts its own address in its responses, but the package only trusts the usual one. */
@@ -337,7 +301,7 @@ function isTransient(status: number): boolean {
 }
 
 /** The request may be repeated, whatever the body says. */
-function transientAnswer(status: number, headers: Received["headers"]): AnswerFailure {
+function transientAnswer(status: number, headers: AnswerHead["headers"]): AnswerFailure {
   return new AnswerFailure({ status, headers: Object.entries(headers) }, "");
 }
 
