@@ -31,7 +31,7 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
     transports.set(key, transport);
     return { endpoint, transport };
   };
-  const adapter: Adapter = { ...options, languageModels: new Map(), connectionOf };
+  const adapter: Adapter = { ...options, languageModels: new WeakMap(), connectionOf };
   return {
     callModel: (call, signal) =>
       settled(adapter, { entry: call.entry, signal }, async () => {
@@ -48,7 +48,6 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
     close: async () => {
       await Promise.all([...transports.values()].map((transport) => transport.close()));
       transports.clear();
-      adapter.languageModels.clear();
     },
   };
 }

@@ -28,7 +28,8 @@ export interface AdapterOptions {
 
 /** What every call needs. */
 export interface Adapter extends AdapterOptions {
-  readonly languageModels: Map<string, Promise<LanguageModelV4>>;
+  /** By the number of the key. An entry that changes is another object. */
+  readonly languageModels: WeakMap<CatalogueEntry, Promise<LanguageModelV4>[]>;
   connectionOf(model: ProviderModel): { readonly endpoint: ProviderEndpoint; readonly transport: Transport };
 }
 

@@ -155,13 +155,12 @@ function errorOf(error: unknown): Error {
 
 /** Reused across calls: a package rebuilds its schemas for every model object (a third of a call's CPU, measured 2026-11). */
 async function languageModel(adapter: Adapter, call: ModelCall): Promise<LanguageModelV4> {
-  const { entry } = call;
+  const { entry, key } = call;
   const { models, isSimulated } = providerOf(entry.provider);
   if (models.text === null) throw new Error(`The provider ${entry.provider} does not generate text.`);
-  const source = sourceOf(adapter, entry, { call, answerBytesMax: TEXT_ANSWER_BYTES_MAX });
-  if (isSimulated) return models.text(source); // created per call
-  const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api, call.key].join(" ");
-  const model = adapter.languageModels.get(key) ?? models.text({ ...source, call: null });
-  adapter.languageModels.set(key, model);
-  return model;
+  const limits = { key, answerBytesMax: TEXT_ANSWER_BYTES_MAX };
+  if (isSimulated) return models.text(sourceOf(adapter, entry, { ...limits, call })); // created per call
+  const known = adapter.languageModels.get(entry) ?? [];
+  adapter.languageModels.set(entry, known);
+  return (known[key] ??= models.text(sourceOf(adapter, entry, { ...limits, call: null })));
 }
