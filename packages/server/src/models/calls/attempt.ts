@@ -6,6 +6,7 @@ import { faultPoint } from "../../platform/fault-injection.ts";
 import { createHistogram } from "../../platform/metrics/metrics.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { Mapping } from "../catalogue/option-mapping.ts";
 import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { CallPermit } from "./call-admission.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
@@ -58,11 +59,12 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     ending = "aborted";
     const sentJob = start.kind === "started" ? startedBefore(context, job, start) : job;
     const sentMs = performance.now();
-    const result = await makeInTime(context, { job: sentJob, start, key: admission.key }, signal);
+    const mapping = resolveMapping(sentJob.entry, sentJob.request.options);
+    const result = await makeInTime(context, { job: sentJob, mapping, start, key: admission.key }, signal);
     // A resumed job says nothing about the key and the model admitted now.
     if (start.kind !== "started") ending = result;
     await faultPoint("call.after_answer");
-    record(context, sentJob, { key: start.key, result, ms: performance.now() - sentMs });
+    record(context, sentJob, { key: start.key, mapping, result, ms: performance.now() - sentMs });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
       : { kind: "answered", model: sentJob.entry.model, result };
@@ -85,6 +87,7 @@ export async function withdraw({ db, log }: Pick<CallContext, "db" | "log">, key
 
 interface StartedJob {
   readonly job: Job;
+  readonly mapping: Mapping;
   readonly start: Exclude<CallStart, { kind: "used-up" }>;
   /** Index of the provider key, from 0. */
   readonly key: number;
@@ -106,11 +109,12 @@ async function makeInTime(context: CallContext, started: StartedJob, signal: Abo
 
 function make(
   context: CallContext,
-  { job, start, key, timeLimitMs }: StartedJob & { readonly timeLimitMs: number },
+  { timeLimitMs, ...started }: StartedJob & { readonly timeLimitMs: number },
   signal: AbortSignal,
 ): Promise<ModelResult> {
+  const { job, start, key } = started;
   const { request, entry } = job;
-  const call = { ...modelCall(job, start), key, timeLimitMs };
+  const call = { ...modelCall(started), key, timeLimitMs };
   if (!makesJobs(providerOf(entry.provider), entry.modality)) return context.adapter.callModel(call, signal);
   const store = (operation: JsonValue) =>
     storeOperation(context.db, start.key, { attempt: request.attempt, operation });
@@ -123,12 +127,11 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall(job: Job, start: StartedJob["start"]): Omit<ModelCall, "timeLimitMs" | "key"> {
+function modelCall({ job, mapping, start }: StartedJob): Omit<ModelCall, "timeLimitMs" | "key"> {
   const { request, entry, correction } = job;
   const { onText } = request;
   const { callNumber } = start.key;
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;
-  const mapping = resolveMapping(entry, request.options);
   return {
     ...request,
     entry,
@@ -151,12 +154,13 @@ function orderName({ request, entry, correction }: Job): string {
 
 interface Made {
   readonly key: CallKey;
+  readonly mapping: Mapping;
   readonly result: ModelResult;
   readonly ms: number;
 }
 
-function record(context: CallContext, job: Job, { key, result, ms }: Made): void {
-  const { request, entry } = job;
+function record(context: CallContext, job: Job, { key, mapping, result, ms }: Made): void {
+  const { entry } = job;
   const { usage } = result;
   const isFailed = result.kind === "failed";
   const outcome = isFailed ? result.cause : result.kind;
@@ -168,7 +172,7 @@ function record(context: CallContext, job: Job, { key, result, ms }: Made): void
     code: isFailed ? result.code : null,
     requestId: "requestId" in result ? result.requestId : null,
     usage,
-    costMicro: usage === null ? null : costMicro(entry, resolveMapping(entry, request.options), usage),
+    costMicro: usage === null ? null : costMicro(entry, mapping, usage),
   });
   if (isFailed) logFailure(context, job, result);
 }

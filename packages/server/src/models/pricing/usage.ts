@@ -99,7 +99,7 @@ const COST_MAX = BigInt(Number.MAX_SAFE_INTEGER);
  * broken count times a high price is capped: a number too large for the column would make the whole batch fail.
  */
 export function costMicro(entry: CatalogueEntry, mapping: Mapping, usage: Usage): number {
-  const rates = ratesOf({ ...entry, priceFactor: "1" }, mapping);
+  const rates = ratesOf(entry, mapping, "1");
   const micro = (nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO;
   return Number(micro > COST_MAX ? COST_MAX : micro);
 }
