@@ -34,6 +34,7 @@ export function parseTemplate(text: string, locals: readonly string[]): ParsedTe
  * publishing and a scope with all its keys: an error is a bug.
  */
 export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Rendered {
+  if (template.nodes.length === 0) return { kind: "text", text: "" }; // as most instructions are
   const context = contextOf(template, scope);
   let text: string;
   try {
