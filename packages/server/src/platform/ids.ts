@@ -7,16 +7,16 @@ import type { Clock } from "./clock.ts";
  */
 export function createIdSource(clock: Clock): () => string {
   let lastMs = 0;
-  let counter = 0n;
+  let counter = 0;
   const nextRandom = createRandomPool();
   return () => {
     const nowMs = clock.nowMs();
     const random = nextRandom();
     if (nowMs > lastMs) {
       lastMs = nowMs;
-      counter = random.readBigUInt64BE(0) & 0x1ff_ffff_ffffn; // leaves the top bit of 42 free, so that a burst cannot overflow
+      counter = random.readUIntBE(0, 6) % 2 ** 41; // leaves the top bit of 42 free, so that a burst cannot overflow
     } else {
-      counter += BigInt(1 + (random.readUInt8(0) & 0x0f));
+      counter += 1 + (random.readUInt8(0) & 0x0f);
     }
     return format(lastMs, counter, random);
   };
@@ -39,14 +39,14 @@ function createRandomPool(): () => Buffer {
   };
 }
 
-function format(ms: number, counter: bigint, random: Buffer): string {
-  const time = ms.toString(16).padStart(12, "0");
-  const high = ((counter >> 30n) & 0xfffn).toString(16).padStart(3, "0");
-  const middle = (0x8000n | ((counter >> 16n) & 0x3fffn)).toString(16).padStart(4, "0");
-  const low = (counter & 0xffffn).toString(16).padStart(4, "0");
-  const tail = random.subarray(8, 12).toString("hex");
+/** @param bytes random; all but the last four are overwritten. */
+function format(ms: number, counter: number, bytes: Buffer): string {
+  bytes.writeUIntBE(ms, 0, 6);
+  bytes.writeUInt16BE(0x7000 + Math.floor(counter / 2 ** 30), 6);
+  bytes.writeUInt32BE(0x8000_0000 + (counter % 2 ** 30), 8);
+  const hex = bytes.toString("hex");
   // Joined, because a template string would keep a tree of its pieces: 130 more bytes for as long as the id lives.
-  return [time.slice(0, 8), time.slice(8), `7${high}`, middle, `${low}${tail}`].join("-");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
 /** Returns the milliseconds in a UUID v7 id: the creation time of what it identifies. */
