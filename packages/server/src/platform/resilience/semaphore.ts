@@ -122,11 +122,13 @@ class FairSemaphore implements Semaphore {
   async acquire({ weight = 1, key = "", signal }: AcquireOptions = {}): Promise<Permit> {
     signal?.throwIfAborted();
     if (weight === 0) return this.#grant(key, 0);
+    const free = this.tryAcquire({ weight, key }); // as nearly always: nothing is queued then
+    if (free !== null) return free;
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { key, weight, sinceMs: this.#nowMs(), admit: resolve, refuse: reject };
     const queue = this.#queues.get(key) ?? new Set();
     this.#queues.set(key, queue.add(waiter));
-    this.#serve();
+    this.#serve(); // admits this one too if it fits where those before it do not
     if (!queue.has(waiter)) return promise;
     const stopWaiting = (error: Error): void => {
       if (this.#leaveQueue(waiter)) reject(error);
