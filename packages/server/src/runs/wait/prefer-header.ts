@@ -16,8 +16,11 @@ const WAIT_SECONDS_MAX = 2_147_483_648;
  */
 const PART = /(?:[^,;"]|"(?:[^"\\]|\\.?)*"?)+|[,;]/g;
 
+const NO_PREFERENCES: Preferences = { waitSeconds: null, respondAsync: false, stream: false };
+
 export function readPreferences(header: string | null): Preferences {
-  const parts = splitPreferences(header ?? "");
+  if (header === null) return NO_PREFERENCES;
+  const parts = splitPreferences(header);
   const names = new Set(parts.map((part) => part.toLowerCase()));
   const waits = parts.flatMap((part) => WAIT.exec(part)?.[1] ?? []);
   return {
