@@ -11,6 +11,8 @@ export type { InputsOfRun, RunPromptOptions } from "./run/run-options.ts";
 export type { FinishedRun, RunTask } from "./run/run-prompt.ts";
 export type { CallOptions, CreateAndWaitOptions, CreateRunOptions, GetRunOptions, RunsClient } from "./lazy/runs.ts";
 export type { RawAnswer, RawRequest } from "./transport.ts";
+/** The bits of `userFlags`. */
+export { USER_FLAGS } from "@promptd/contract";
 /** What the methods accept and return, so that a program can name it. */
 export type {
   Batch,

@@ -88,7 +88,9 @@ export const runListRowSchema = z.strictObject({
   promptVersionId: idSchema,
   outputs: z.array(outputItemSchema),
   runStatus: z.enum(RUN_STATUSES),
-  credits: countSchema.nullable(),
+  credits: countSchema.nullable().meta({
+    description: "Credits charged; 0 if the run is unfinished or failed, null if it is free.",
+  }),
   runName: z.string(),
   createdAt: timeSchema,
   batch: batchOfRunSchema.nullable().optional(),

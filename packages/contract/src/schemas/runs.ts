@@ -11,7 +11,7 @@ export const runSchema: z.ZodType<Run> = z.strictObject({
   runId: idSchema,
   outputs: z.array(outputItemSchema),
   runStatus: z.enum(RUN_STATUSES),
-  tokens: countSchema,
+  tokens: countSchema.meta({ description: "Credits charged; 0 if the run is unfinished, failed, or free." }),
 });
 
 const runEventSchema: z.ZodType<RunEvent> = z.discriminatedUnion("event", [

@@ -83,6 +83,14 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test.each([
+    ["userFlags", "The sum of 1 (the account's plan is active) and 2 (the account has published a prompt)."],
+    ["tokens", "Credits charged"],
+  ])("says what %s means, which its name does not", (name, meaning) => {
+    const described = new RegExp(`"${name}":(\\{[^{}]*\\})`).exec(text)?.[1] ?? "{}";
+    expect(JSON.parse(described)).toMatchObject({ type: "integer", description: expect.stringContaining(meaning) });
+  });
+
   test("has a target for every reference", () => {
     for (const [, target = ""] of text.matchAll(/"\$ref":"#\/([^"]*)"/g)) {
       const [root, group = "", name = ""] = target.split("/");
