@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 
 from ._errors import ApiError, ConnectionLost
 from ._generated import Batch, BatchResult
-from ._inputs import Value, to_image, to_texts
+from ._inputs import Value, to_images, to_texts
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -121,6 +121,6 @@ class Batches:
         unknown = sorted(set(item) - {"inputs", "images", "key"})
         if unknown:
             raise ValueError(f"An item accepts inputs, images, and key, not {', '.join(unknown)}.")
-        images = [to_image(image) for image in item.get("images", ())]
+        images = to_images(item.get("images", ()))
         inputs = {"textInputs": to_texts("Input", item.get("inputs")), "imageInputs": images}
         return {"inputs": inputs, "key": item.get("key")}

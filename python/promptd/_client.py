@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ._batches import Batches
 from ._errors import ApiError, ConnectionLost, RunFailed
 from ._generated import ID_FORM, OutputItem, PromptVersion, SearchRow
-from ._inputs import Image, Value, to_image, to_texts
+from ._inputs import Image, Value, to_images, to_texts
 from ._transport import Transport, warn
 
 #: Below the timeout of common proxies (60 seconds).
@@ -23,7 +23,7 @@ _ID = re.compile(ID_FORM, re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A final run."""
+    """A run. Its outputs are empty until it has succeeded or failed."""
 
     run_id: str
     run_status: str
@@ -32,7 +32,7 @@ class Run:
     tokens: int
     #: Names of inputs and options that had no effect.
     ignored: List[str]
-    #: Identifies the request that created the run.
+    #: Identifies the request that created the run, or that read it.
     request_id: Optional[str]
 
     def _of(self, kind: str) -> List[str]:
@@ -160,6 +160,11 @@ class Client:
             yield event
         _finish(run, request_id, ignored)
 
+    def get(self, run_id: str) -> Run:
+        """A run as it is now, in any state, even a failed one."""
+        answer = self._transport.call("getRun", {"runId": run_id})
+        return _to_run(answer.data, answer.headers.get("x-request-id"), [])
+
     def cancel(self, run_id: str) -> None:
         """Cancel a run that is not final; it costs nothing."""
         self._transport.call("cancelRun", {"runId": run_id}, repeatable=True)
@@ -172,7 +177,7 @@ class Client:
         options: Optional[Mapping[str, Value]],
     ) -> Dict[str, Any]:
         given = {
-            "inputs": {"textInputs": to_texts("Input", inputs), "imageInputs": [to_image(image) for image in images]},
+            "inputs": {"textInputs": to_texts("Input", inputs), "imageInputs": to_images(images)},
             "runOptions": to_texts("Option", options),
         }
         return {"promptVersionId": self.prompt(prompt)["promptVersionId"], **given}
@@ -242,8 +247,12 @@ def _status(run: Mapping[str, Any]) -> Event:
     return Event("status", {"runId": run["runId"], "runStatus": run["runStatus"]})
 
 
+def _to_run(run: Mapping[str, Any], request_id: Optional[str], ignored: List[str]) -> Run:
+    return Run(run["runId"], run["runStatus"], list(run["outputs"]), run["tokens"], ignored, request_id)
+
+
 def _finish(run: Mapping[str, Any], request_id: Optional[str], ignored: List[str]) -> Run:
-    finished = Run(run["runId"], run["runStatus"], list(run["outputs"]), run["tokens"], ignored, request_id)
+    finished = _to_run(run, request_id, ignored)
     if finished.run_status == "failed":
         raise RunFailed(finished)
     return finished

@@ -7,7 +7,7 @@ import collections.abc
 import math
 import os
 import re
-from typing import Dict, Mapping, Optional, Sequence, Union
+from typing import Dict, List, Mapping, Optional, Sequence, Union
 
 Value = Union[str, int, float, bool, Sequence[Union[str, int, float]]]
 Image = Union[str, "os.PathLike[str]", bytes]
@@ -15,12 +15,22 @@ Image = Union[str, "os.PathLike[str]", bytes]
 
 def to_texts(what: str, values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
     """what: the name of such a value in an error, such as "Input"."""
+    if values is not None and not isinstance(values, collections.abc.Mapping):
+        raise TypeError(f"{what.lower()}s must be a dict, got {type(values).__name__}.")
     return {name: _text(f'{what} "{name}"', value) for name, value in (values or {}).items()}
 
 
-def to_image(image: Image) -> Dict[str, str]:
+def to_images(images: Sequence[Image]) -> List[Dict[str, str]]:
+    if isinstance(images, (str, bytes, os.PathLike)):  # each character would be an image
+        raise TypeError(f"images must be a list of images, got {type(images).__name__}.")
+    return [_to_image(image) for image in images]
+
+
+def _to_image(image: Image) -> Dict[str, str]:
     if isinstance(image, str) and re.match(r"https?:", image, re.IGNORECASE):
         return {"type": "url", "url": image}
+    if isinstance(image, str) and re.match(r"data:[^,]*;base64,", image, re.IGNORECASE):
+        return {"type": "base64", "base64": image.partition(",")[2]}
     if not isinstance(image, bytes):
         with open(image, "rb") as file:
             image = file.read()

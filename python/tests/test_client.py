@@ -221,14 +221,32 @@ class RunTest(unittest.TestCase):
             server.client.credits()
         self.assertEqual(1, len(server.seen))
 
+    def test_reads_a_run_in_any_state(self) -> None:
+        with Scripted([success(run("queued"), x_request_id="r-9"), success(run("failed"))]) as server:
+            queued, failed = server.client.get(ID), server.client.get(ID)
+        self.assertEqual([f"GET /v1/runs/{ID}"] * 2, server.lines)
+        self.assertEqual((ID, "queued", []), (queued.run_id, queued.run_status, queued.outputs))
+        self.assertEqual("failed", failed.run_status)
+
+    def test_refuses_inputs_and_images_in_the_wrong_container_before_sending_anything(self) -> None:
+        with Scripted([FOUND]) as server:
+            with self.assertRaisesRegex(TypeError, "^inputs must be a dict, got str\\.$"):
+                server.client.run("cat-poem", inputs="tea")  # type: ignore[arg-type]
+            with self.assertRaisesRegex(TypeError, "^images must be a list of images, got str\\.$"):
+                server.client.run("cat-poem", images="cat.jpg")
+            with self.assertRaisesRegex(TypeError, "^images must be a list of images, got bytes\\.$"):
+                server.client.batches.create("cat-poem", [{"images": b"cat"}])
+        self.assertEqual([], server.seen)
+
     def test_images_can_be_urls_paths_or_bytes(self) -> None:
         with tempfile.TemporaryDirectory() as directory, Scripted([FOUND, success(run("succeeded"))]) as server:
             path = pathlib.Path(directory, "cat.png")
             path.write_bytes(b"\x01\x02\xfa")
             url = "https://x.example/cat.png"
-            server.client.run("cat-poem", images=[url, path, str(path), b"\x01\x02\xfa"])
+            data_url = "data:image/png;base64,AQL6"
+            server.client.run("cat-poem", images=[url, path, str(path), b"\x01\x02\xfa", data_url])
         encoded = {"type": "base64", "base64": "AQL6"}
-        self.assertEqual([{"type": "url", "url": url}, *[encoded] * 3], server.seen[1][3]["inputs"]["imageInputs"])
+        self.assertEqual([{"type": "url", "url": url}, *[encoded] * 4], server.seen[1][3]["inputs"]["imageInputs"])
 
 
 class StreamTest(unittest.TestCase):
