@@ -23,6 +23,12 @@ export function imageFromUrl(url: string): ImageInput {
   return { type: "url", url };
 }
 
+/** @throws TypeError for anything but an array, and as `toImageInput` does. */
+export async function toImageInputs(images: readonly ImageSource[]): Promise<ImageInput[]> {
+  if (!Array.isArray(images)) throw new TypeError('images must be an array, such as ["cat.jpg"].');
+  return Promise.all(images.map(toImageInput));
+}
+
 /** @throws TypeError for an invalid image, or a path in a browser; the system's error if a file cannot be read. */
 export async function toImageInput(source: ImageSource): Promise<ImageInput> {
   if (typeof source === "string" || source instanceof URL) return imageFromText(String(source));

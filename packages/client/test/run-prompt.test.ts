@@ -306,6 +306,9 @@ describe("the images of a run", () => {
     const { client, seen } = await setup([success(run("succeeded"))]);
     await expect(client.run(VERSION, { images: ["/no/such/cat.png"] })).rejects.toMatchObject({ code: "ENOENT" });
     await expect(client.run(VERSION, { images: [{} as never] })).rejects.toThrow(TypeError);
+    await expect(client.run(VERSION, { images: "cat.jpg" as never })).rejects.toThrow(
+      'images must be an array, such as ["cat.jpg"].',
+    );
     expect(seen).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { CreateRunBody, ImageInput, Run, RunEvent } from "@promptd/contract";
+import type { CreateRunBody, Run, RunEvent } from "@promptd/contract";
 import type { ClientContext } from "../client-context.ts";
 import { PromptdError, PromptdRunError } from "../errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
@@ -74,13 +74,8 @@ export async function readInputs(
 ): Promise<CreateRunBody["inputs"]> {
   return {
     textInputs: await toTexts("Input", inputs),
-    imageInputs: images.length === 0 ? [] : await readImages(images),
+    imageInputs: images.length === 0 ? [] : await (await import("../images.ts")).toImageInputs(images),
   };
-}
-
-async function readImages(images: readonly ImageSource[]): Promise<ImageInput[]> {
-  const { toImageInput } = await import("../images.ts");
-  return Promise.all(images.map(toImageInput));
 }
 
 interface Created {
