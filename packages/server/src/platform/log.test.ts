@@ -110,3 +110,23 @@ describe("on a terminal", () => {
 test("silent writes nothing, not even errors", () => {
   expect(createLog("silent").isLevelEnabled("fatal")).toBe(false);
 });
+
+test("a log on a full disk ends no process: lines wait for room, and what was lost meanwhile is reported", async () => {
+  const { stdout, stderr } = await runWithLog(`
+    import fs from "node:fs";
+    const writeSync = fs.writeSync;
+    fs.writeSync = () => {
+      throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    };
+    const log = createLog("info", "stdout");
+    log.info("first");
+    for (let i = 0; i < 20_000; i += 1) log.info("many");
+    fs.writeSync = writeSync;
+    log.info("lost");
+    log.info("last");`);
+  expect(stderr).toBe("");
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  const missing = "lines are missing from the log here, because it could not be written";
+  expect([messages[0], ...messages.slice(-3)]).toEqual(["first", "many", missing, "last"]);
+});

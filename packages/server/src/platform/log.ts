@@ -12,6 +12,27 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
  */
 export function createLog(level: (typeof LOG_LEVELS)[number], target: "stdout" | "stderr" = "stdout"): Log {
   const stream = target === "stdout" ? process.stdout : process.stderr;
+  if (stream.isTTY) return createPino(level, readableStream(stream));
+  const file = destination({ fd: stream.fd, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
+  const log = createPino(level, file);
+  let lost = 0;
+  file.on("error", () => {}); // such as a full disk, which must not end the process; the next line is another attempt
+  file.on("drop", () => {
+    lost += 1;
+    file.write(""); // another attempt: a line that is dropped makes none
+  });
+  file.on("write", () => {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) log.warn({ lines }, "lines are missing from the log here, because it could not be written");
+  });
+  return log;
+}
+
+/** Lines that wait for a log that cannot be written, such as on a full disk; later ones are lost. */
+const UNWRITTEN_BYTES_MAX = 1 << 20;
+
+function createPino(level: (typeof LOG_LEVELS)[number], stream: DestinationStream): Log {
   return pino(
     {
       level,
@@ -20,7 +41,7 @@ export function createLog(level: (typeof LOG_LEVELS)[number], target: "stdout" |
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => describeError(error) },
     },
-    stream.isTTY ? readableStream(stream) : destination({ fd: stream.fd, sync: true }),
+    stream,
   );
 }
 
