@@ -42,6 +42,10 @@ test("a file that cannot be read is described the same way, by its path if it ha
   expect(describeFileFailure(await failed(readFile(missing)))).toBe(
     `${missing} cannot be used: it does not exist. Check the path.`,
   );
+  const link = join(missing, "link");
+  expect(describeFileFailure(await failed(symlink("1-2", link)))).toBe(
+    `${link} cannot be used: it does not exist. Check the path.`,
+  );
 });
 
 test.each([
@@ -49,7 +53,7 @@ test.each([
   ["EPERM", "permission denied. Change its permissions, or start promptd as its owner."],
   ["ENOSPC", "its disk is full. Free up space."],
   ["EDQUOT", "its disk is full. Free up space."],
-  ["EROFS", "its disk is read-only. Choose another path."],
+  ["EROFS", "its disk is read-only. Make it writable, or choose another path."],
   ["EIO", "the system reports EIO. Check the path and its disk."],
 ])("%s is described in our own words", (code, words) => {
   expect(describeFileFailure(failure(code))).toBe(`/a cannot be used: ${words}`);
@@ -64,7 +68,7 @@ test("failures that are not about a file are not described", () => {
 
 test("a fault of the data directory that we found ourselves is reported unchanged", () => {
   expect(describeDataDirFailure("/d", failure("EROFS"))).toBe(
-    "The data directory /d (PROMPTD_DATA_DIR) cannot be used: its disk is read-only. Choose another path.",
+    "The data directory /d (PROMPTD_DATA_DIR) cannot be used: its disk is read-only. Make it writable, or choose another path.",
   );
   expect(describeDataDirFailure("/d", new Error("it belongs to uid 7."))).toBe(
     "The data directory /d (PROMPTD_DATA_DIR) cannot be used: it belongs to uid 7.",

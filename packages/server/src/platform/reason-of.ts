@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: FULL,
   EDQUOT: FULL,
   ENOTSUP: "a folder cannot be created there. Choose another path.",
-  EROFS: "its disk is read-only. Choose another path.",
+  EROFS: "its disk is read-only. Make it writable, or choose another path.",
 };
 
 /**
@@ -38,10 +38,16 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export function describeFileFailure(error: unknown, name: string | null = null): string | null {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return null;
-  const shown = name ?? ("path" in error ? String(error.path) : null);
+  const shown = name ?? pathOf(error);
   if (shown === null) return null;
   const code = String(error.code);
   return `${shown} cannot be used: ${REASONS[code] ?? `the system reports ${code}. Check the path and its disk.`}`;
+}
+
+/** A symbolic link's path is what it leads to, and may be any text; its destination is the link. */
+function pathOf(error: Error & { syscall: unknown }): string | null {
+  if (error.syscall === "symlink" && "dest" in error) return String(error.dest);
+  return "path" in error ? String(error.path) : null;
 }
 
 /**
