@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Readiness } from "../../src/http/endpoint.ts";
+import type { Admit, Readiness } from "../../src/http/endpoint.ts";
 import { Problem } from "../../src/platform/problem.ts";
-import { CREATE, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { CREATE, createPausedGetMe, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
 import { eventually } from "../support/eventually.ts";
 
 let edge: EdgeServer;
@@ -118,6 +118,49 @@ describe("admission", () => {
     release();
     expect((await first).status).toBe(200);
     expect((await own.get("/v1/me/credits")).status).toBe(200);
+    await own.http.close();
+  });
+});
+
+describe("one account's open requests", () => {
+  test("are at most half of what the process keeps open, so that others are still served", async () => {
+    const waiting = createPausedGetMe();
+    let opened = 0;
+    const admit: Admit = async ({ authorization }) => {
+      const accountId = String(authorization[0]);
+      return { kind: "admitted", caller: { accountId, keyId: "key-1" }, remaining: 4 };
+    };
+    const getMe = async () => {
+      opened += 1;
+      return waiting.getMe();
+    };
+    const own = await startEdge({ limits: { openRequestsMax: 6 }, admit, handlers: { getMe } });
+    const held = Array.from({ length: 3 }, () => own.get("/v1/me"));
+    await eventually(() => expect(opened).toBe(3));
+    const refused = await own.get("/v1/me/credits");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+    const { message, data } = await errorOf(refused);
+    expect(message).toMatch(/^The account has half of the requests open/);
+    expect(data).toMatchObject({ reason: "SERVER_BUSY" });
+    expect((await own.get("/v1/me/credits", { authorization: "Bearer other" })).status).toBe(200);
+    waiting.release();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await own.get("/v1/me/credits")).status).toBe(200);
+    await own.http.close();
+  });
+
+  test("no longer count when their caller hangs up", async () => {
+    const waiting = createPausedGetMe();
+    const own = await startEdge({ limits: { openRequestsMax: 2 }, handlers: { getMe: waiting.getMe } });
+    const hangUp = new AbortController();
+    const given = fetch(`${own.url}/v1/me`, { headers: KEY, signal: hangUp.signal }).catch(() => null);
+    await waiting.arrived;
+    expect((await own.get("/v1/me/credits")).status).toBe(429);
+    hangUp.abort();
+    await given;
+    await eventually(() => expect(own.http.openRequests).toBe(0));
+    expect((await own.get("/v1/me/credits")).status).toBe(200);
+    waiting.release();
     await own.http.close();
   });
 });

@@ -101,6 +101,12 @@ export function answersUnread(excess: Excess, limits: Omit<UnreadAnswersLimits, 
   return serverBusyProblem(`${why} Read them or close their connections, then retry.`);
 }
 
+export function tooManyOpen(): Problem {
+  return serverBusyProblem(
+    "The account has half of the requests open that this server accepts from everybody. Close streams that nobody reads, or wait for some of its requests to finish, then retry.",
+  );
+}
+
 function serverBusyProblem(message: string): Problem {
   return new Problem("TOO_MANY_REQUESTS_ERROR", message, { data: { reason: "SERVER_BUSY" } });
 }

@@ -96,6 +96,7 @@ export class Exchange implements ServerContext {
   readonly #setup: ExchangeSetup;
   #ignored: string[] | null = null;
   #onGone: (() => void) | null = null;
+  #onEnd: (() => void) | null = null;
   #isDone = false;
 
   constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
@@ -170,6 +171,12 @@ export class Exchange implements ServerContext {
   onGone(listener: () => void): void {
     if (this.#isDone && !this.response.writableFinished) listener();
     else this.#onGone = listener;
+  }
+
+  /** Calls the listener when the answer or the connection has ended, at once if it already has. */
+  onEnd(listener: () => void): void {
+    if (this.#isDone) listener();
+    else this.#onEnd = listener;
   }
 
   get isAnswered(): boolean {
@@ -280,6 +287,7 @@ export class Exchange implements ServerContext {
     this.#isDone = true;
     if (!this.response.writableFinished) this.#onGone?.();
     this.#onGone = null;
+    this.#onEnd?.();
     this.#writeLog();
     return true;
   }

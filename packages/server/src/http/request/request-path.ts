@@ -6,13 +6,14 @@ import { Problem } from "../../platform/problem.ts";
 import { successText } from "../response/envelope.ts";
 import { compress } from "../response/compress.ts";
 import { preflightHeaders, type Headers } from "../response/response-headers.ts";
-import { answersUnread, serverBusy, type BodyBudget } from "../body/body-budget.ts";
+import { answersUnread, serverBusy, tooManyOpen, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
 import type { Exchange, ExchangeSetup } from "./exchange.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
 import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
+import type { OpenRequests } from "./open-requests.ts";
 import { parseQuery, rawQuery } from "./query.ts";
 import type { RateWait } from "./rate-wait.ts";
 import { audit } from "./audit.ts";
@@ -31,6 +32,7 @@ export interface PathSetup extends ExchangeSetup {
   readonly bodyBudget: BodyBudget;
   readonly accountUnreadBytesMax: number;
   readonly totalUnreadBytesMax: number;
+  readonly openOfAccounts: OpenRequests;
   /** Null: no endpoint is audited. */
   readonly writeAudit: WriteAudit | null;
 }
@@ -126,12 +128,16 @@ function accountOfQuery({ schemas, request }: Exchange): string | null {
   return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
 }
 
-function limitRate({ admission, memoryOwner }: Exchange, setup: PathSetup): void {
+function limitRate(exchange: Exchange, setup: PathSetup): void {
+  const { admission, memoryOwner } = exchange;
+  const { openOfAccounts } = setup;
   if (isRefusedWith(admission, "TOO_MANY_REQUESTS_ERROR")) throwRefusal(admission);
   if (admission === null) return;
   if (setup.isBusy()) throw serverBusy();
   const excess = setup.unreadAnswers.excessOf(memoryOwner);
   if (excess !== null) throw answersUnread(excess, setup);
+  if (!openOfAccounts.add(memoryOwner)) throw tooManyOpen();
+  exchange.onEnd(() => openOfAccounts.remove(memoryOwner));
 }
 
 function requirePlan({ admission, route }: Exchange): void {

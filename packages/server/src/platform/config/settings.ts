@@ -143,7 +143,7 @@ export const SETTINGS = {
   }),
   PROMPTD_OPEN_REQUESTS_MAX: range("a number", [10, 1_000_000], {
     default: "20000",
-    meaning: "Requests that one process keeps open before it responds with 429.",
+    meaning: "Requests that one process keeps open before it responds with 429; half as many for one account.",
   }),
   PROMPTD_REQUEST_SECONDS: range("seconds", [1, 3_600], {
     default: "30",
