@@ -19,7 +19,7 @@ import {
 } from "./members-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
-import { clearLinkRequest, deleteSessions, findPerson, findPersonByEmail } from "./people-store.ts";
+import { clearLinkRequest, deleteSessions, isFrozenPerson, findPerson, findPersonByEmail } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./sign-in-codes.ts";
 
@@ -123,6 +123,8 @@ function peopleOf(options: PeopleContext) {
     },
     createSignInLink: async ({ params: { personId } }) => {
       orNotFound(await findPerson(db, personId), "person", personId);
+      if (await isFrozenPerson(db, personId))
+        throw refusal(PERSON, "This person's access is frozen. Unfreeze it first.");
       const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
       await clearLinkRequest(db, personId);
       return { data: { link: welcomeLink(publicUrl(), code) } };

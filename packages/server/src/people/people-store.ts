@@ -149,8 +149,14 @@ export async function updatePassword(tx: Tx, personId: string, passwordHash: str
   await deleteSessions(tx, personId);
 }
 
+/** Also unfreezes the person: an operator without access could not undo it. */
 export async function makeOperator(db: Queryable, personId: string): Promise<void> {
-  await db.query("update auth_users set is_operator = true where id = $1", [personId]);
+  await db.query("update auth_users set is_operator = true, frozen_at = null where id = $1", [personId]);
+}
+
+export async function isFrozenPerson(db: Queryable, personId: string): Promise<boolean> {
+  const rows = await db.query("select 1 from auth_users where id = $1 and frozen_at is not null", [personId]);
+  return rows.length === 1;
 }
 
 /** Records that a person asked operators for a link to set a new password. */

@@ -1,6 +1,8 @@
 /** Members and invitations of an account, and what operators do with people and accounts. */
 import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { peopleActions } from "../../src/operator/people-actions.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, type TestPerson } from "./people-fixture.ts";
@@ -268,6 +270,25 @@ describe("an operator", () => {
     expect(await codes()).toEqual(["UNAUTHORIZED_ERROR", "UNAUTHORIZED_ERROR"]);
     await operator.client.send("updatePerson", { params, body: { isFrozen: false } });
     expect(await codes()).toEqual(["SUCCESS", "SUCCESS"]);
+  });
+
+  test("cannot sign in a frozen person by a link, but a link that makes an operator unfreezes them", async () => {
+    const email = "locked-out@example.org";
+    const person = await createTestPerson(server, { email });
+    const params = { personId: person.personId };
+    await operator.client.send("updatePerson", { params, body: { isFrozen: true } });
+    await expect(operator.client.send("createSignInLink", { params })).rejects.toThrow("access is frozen. Unfreeze it");
+    const config = readConfig({ DATABASE_URL: server.databaseUrl });
+    const actions = peopleActions({ db: server.app.db, config });
+    await expect(actions.signInLink(email, false)).rejects.toThrow(
+      `An operator froze the access of ${email}, so no link signs them in. Unfreeze it under Operator, People; or add --operator, which unfreezes it and makes them an operator.`,
+    );
+    const { link } = await actions.signInLink(email, true);
+    expect(await codeOf(person.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+    await clientOf(server, {}).send("welcome", { body: { code: codeIn(link), password: PASSWORD } });
+    const { rows } = await operator.client.send("listPeople", { query: { q: email } });
+    expect(rows).toMatchObject([{ isOperator: true, isFrozen: false }]);
+    await operator.client.send("updatePerson", { params, body: { isOperator: false } });
   });
 
   test("gives a person another address for sign-in and as their personal account's name, unless it is taken", async () => {

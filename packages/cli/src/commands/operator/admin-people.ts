@@ -17,7 +17,10 @@ The link works once, within an hour, and signs in at once.`,
       isRequired: true,
       summary: "email address of a person, or email address or id of an account",
     },
-    operator: { type: "boolean", summary: "make the user an operator of this installation when they sign in" },
+    operator: {
+      type: "boolean",
+      summary: "when they sign in, make the user an operator of this installation, and unfreeze their access",
+    },
   },
   run: async (args, io) => {
     const user = args.required("user");
