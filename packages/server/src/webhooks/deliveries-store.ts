@@ -197,6 +197,19 @@ export async function giveUpDeliveries(db: Queryable, fault: string, stop?: Abor
   await doInBatches(BATCH, () => count(db, "select webhook_give_up($1, $2) as n", [BATCH, fault]), stop);
 }
 
+/** Longer than any delay between two attempts. */
+const DELAY_MAX = "13 hours";
+
+/** Makes deliveries due whose time is further away than any delay, because the clock has stepped back since. */
+export async function rescheduleDeliveries(db: Queryable, stop?: AbortSignal): Promise<void> {
+  const text = `with ahead as (
+      select id from webhook_deliveries where state = 'pending' and due_at > promptd_now() + interval '${DELAY_MAX}'
+      limit $1 for update skip locked),
+    due as (update webhook_deliveries d set due_at = promptd_now() from ahead where d.id = ahead.id returning 1)
+    select count(*)::int as n from due`;
+  await doInBatches(BATCH, () => count(db, text, [BATCH]), stop);
+}
+
 /** Deletes deliveries made before a given time, and removed webhooks. */
 export async function pruneDeliveries(db: Queryable, beforeMs: number, stop?: AbortSignal): Promise<void> {
   const values = [firstIdOfMs(beforeMs), BATCH];

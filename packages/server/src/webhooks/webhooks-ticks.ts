@@ -5,7 +5,7 @@ import type { Database } from "../platform/database/database.ts";
 import type { Tick } from "../platform/periodic-work.ts";
 import type { CatalogueEntry } from "../models/index.ts";
 import { listLiveCallsOf } from "../prompts/index.ts";
-import { giveUpDeliveries, insertNotices, pruneDeliveries } from "./deliveries-store.ts";
+import { giveUpDeliveries, insertNotices, pruneDeliveries, rescheduleDeliveries } from "./deliveries-store.ts";
 import type { SecretVault } from "./webhook-secrets.ts";
 import {
   compareCredits,
@@ -38,6 +38,7 @@ export function webhooksTicks(options: WebhooksTicksOptions): Tick[] {
       everySeconds: 60,
       run: async (stop) => {
         await giveUpDeliveries(db, "The webhook was disabled.", stop);
+        await rescheduleDeliveries(db, stop);
         await pruneDeliveries(db, clock.nowMs() - STORED_DAYS * DAY_MS, stop);
       },
     },

@@ -301,7 +301,10 @@ describe("a cancel", () => {
 });
 
 describe("a batch pauses, with the reason, and nothing more is started", () => {
-  test("without credits, and resumes by itself when there are some", async () => {
+  test.each([
+    ["", "0 seconds"],
+    [", also if the clock has stepped back by days since", "2 days"],
+  ])("without credits, and resumes by itself when there are some%s", async (_, untilRetry) => {
     const { client, accountId } = await server.createCaller({ credits: 3 });
     const items = Array.from({ length: 8 }, () => item("tokens=1"));
     const { batchId } = await client.batches.create({ promptVersionId: directed, items });
@@ -309,7 +312,8 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
     expect(paused.pause).toMatchObject({ reason: "INSUFFICIENT_CREDITS" });
     expect(paused.pause?.message).toMatch(/^This run needs \d+ credits?, but only \d (is|are) available/);
     await server.grant(accountId, { amount: 1_000 });
-    await server.app.db.query("update batches set retry_at = promptd_now() where id = $1", [batchId]); // not in seconds
+    const retry = "update batches set retry_at = promptd_now() + $2::interval where id = $1"; // not in seconds
+    await server.app.db.query(retry, [batchId, untilRetry]);
     const finished = await becomes(client, batchId, { batchStatus: "finished", pause: null });
     expect(finished.counts).toMatchObject({ total: 8, succeeded: 8 });
     const { credits } = await client.me.credits();

@@ -84,3 +84,15 @@ test("ten wrong authenticator codes lock the second factor, across several sign-
   }
   expect((await verify(cookiesOf(await signIn("zoe@example.org")), code())).status).toBe(429);
 });
+
+test("attempts that were counted while the database's clock was a day ahead refuse nobody after it steps back", async () => {
+  await createTestPerson(server, { email: "tia@example.org" });
+  const headers = { "content-type": "application/json", origin: server.url, "x-forwarded-for": "192.0.2.77" };
+  const body = JSON.stringify({ email: "tia@example.org", password: PASSWORD });
+  const again = async () =>
+    (await fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body })).status;
+  await server.shiftTime(86_400);
+  expect([await again(), await again(), await again(), await again()]).toEqual([200, 200, 200, 429]);
+  await server.shiftTime(0);
+  expect(await again()).toBe(200);
+});

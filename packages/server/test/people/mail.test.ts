@@ -2,6 +2,7 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
+import { insertMail, takeDueMail } from "../../src/people/mail/mails-store.ts";
 import { createSmtp } from "../../src/people/mail/smtp.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -257,4 +258,18 @@ describe("with open sign-up", () => {
     const { cookie } = await confirm(link);
     expect(await clientOf(open, { cookie }).send("getSession")).toMatchObject({ person: { email: "lin@example.org" } });
   });
+});
+
+test("a mail whose next attempt is days away, because the clock has stepped back since, is due at once", async () => {
+  const own = await startTestServer({ role: "worker" }); // without mail, so that nothing takes them
+  const { db } = own.app;
+  const text = { kind: "invitation", subject: "s", body: "b" } as const;
+  const ids = ["01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a", "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3b"];
+  for (const mailId of ids) await insertMail(db, { ...text, mailId, recipient: "ada@example.org" });
+  const dueIn = (mailId: string | undefined, span: string) =>
+    db.query("update mails set due_at = promptd_now() + $2::interval where id = $1", [mailId, span]);
+  await dueIn(ids[0], "20 minutes");
+  await dueIn(ids[1], "2 days");
+  expect([(await takeDueMail(db, 120))?.id, await takeDueMail(db, 120)]).toEqual([ids[1], null]);
+  await own.close();
 });

@@ -196,6 +196,20 @@ describe("an attempt that fails", () => {
     await deliveryWhere(one, ({ state }) => state === "delivered");
   });
 
+  test("is repeated although its time is days away because the clock has stepped back since", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(500).end();
+    await run(one);
+    await deliveryWhere(one, ({ fault }) => fault !== null);
+    receiver.reset();
+    const { db } = server.app;
+    const later = "update webhook_deliveries set due_at = promptd_now() + interval '2 days' where webhook_id = $1";
+    await db.query(later, [one.webhookId]);
+    await db.query("update cron_ticks set next_at = promptd_now() where name = 'webhook-deliveries'");
+    await receiver.atLeast(1);
+    expect(await deliveryWhere(one, ({ state }) => state === "delivered")).toMatchObject({ attempts: 2 });
+  });
+
   test("follows no redirect", async () => {
     const one = await subscribe();
     receiver.answer = (response) => void response.writeHead(307, { location: `${receiver.url}/elsewhere` }).end();

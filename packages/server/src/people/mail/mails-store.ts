@@ -36,6 +36,9 @@ export async function insertMail(
   ]);
 }
 
+/** Longer than any delay: a mail that is due later was written before the clock stepped back, and is due now. */
+const DELAY_MAX = "1 hour";
+
 /**
  * Takes the mail that has been due longest. It is not due again for `seconds`, which is longer than the attempt takes:
  * if this process dies, another one retries after that. Null: no mail is due.
@@ -44,7 +47,8 @@ export function takeDueMail(db: Queryable, seconds: number): Promise<DueMail | n
   return queryAnswer(
     db,
     `update mails set attempts = attempts + 1, due_at = promptd_now() + make_interval(secs => $1)
-     where id = (select id from mails where body is not null and due_at <= (select promptd_now())
+     where id = (select id from mails where body is not null
+                   and (due_at <= (select promptd_now()) or due_at > (select promptd_now() + interval '${DELAY_MAX}'))
                  order by due_at limit 1 for update skip locked)
      returning id, recipient, subject, body, attempts`,
     [seconds],

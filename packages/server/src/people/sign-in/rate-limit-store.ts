@@ -7,15 +7,19 @@ export interface AttemptCount {
   readonly msLeft: number;
 }
 
-/** Counts attempts, in the same rows that limit sign-ins. The window begins with the first attempt. */
+/**
+ * Counts attempts, in the same rows that limit sign-ins. The window begins with the first attempt. A window that begins
+ * later than it could has been counted before the clock stepped back, and is over.
+ */
 export async function countAttempt(db: Queryable, key: string, windowMs: number): Promise<AttemptCount> {
+  const isOpen =
+    "stored.last_request > excluded.last_request - $2 and stored.last_request < excluded.last_request + $2";
   const [row] = await db.query<AttemptCount>(
     `insert into auth_rate_limits as stored (id, key, count, last_request)
      values (gen_random_uuid(), $1, 1, extract(epoch from promptd_now()) * 1000)
      on conflict (key) do update set
-       count = case when stored.last_request <= excluded.last_request - $2 then 1 else stored.count + 1 end,
-       last_request = case when stored.last_request <= excluded.last_request - $2
-         then excluded.last_request else stored.last_request end
+       count = case when ${isOpen} then stored.count + 1 else 1 end,
+       last_request = case when ${isOpen} then stored.last_request else excluded.last_request end
      returning count, (last_request + $2 - extract(epoch from promptd_now()) * 1000)::float8 as "msLeft"`,
     [key, windowMs],
   );

@@ -171,6 +171,13 @@ export interface OpenBatch
 
 const OPEN_BATCHES_MAX = 1_000;
 
+/** A paused batch is retried after a quarter of the time it has been paused for, within these limits. */
+const RETRY_SECONDS_MIN = 5;
+const RETRY_SECONDS_MAX = 3_600;
+
+/** A later time was written before the clock stepped back. */
+const IS_TO_RETRY = `b.retry_at <= promptd_now() or b.retry_at > promptd_now() + interval '${RETRY_SECONDS_MAX} seconds'`;
+
 /**
  * Batches of whole accounts after the given account: an account's batches share a window, so they stay together.
  * `next`: the account after which there are more; null: these were the last.
@@ -187,7 +194,7 @@ export async function listOpenBatches(
         open.ended > 0 or b.succeeded + b.failed + b.canceled = b.total
           or b.status = 'canceled' and open.unfinished = 0 as "isToCollect",
         coalesce(own.max_running, def.max_running, 50) as "accountRunsMax",
-        (b.status = 'running' or coalesce(b.status = 'paused' and b.retry_at <= promptd_now(), false)) and exists (
+        (b.status = 'running' or coalesce(b.status = 'paused' and (${IS_TO_RETRY}), false)) and exists (
           select 1 from batch_items w where w.batch_id = b.id and w.run_id is null and w.ended_at is null) as "isDue"
       from batches b
       cross join lateral (
@@ -206,10 +213,6 @@ export async function listOpenBatches(
   if (rows.length < OPEN_BATCHES_MAX || whole.length === 0) return { batches: rows, next: null };
   return { batches: whole, next: whole.at(-1)?.accountId ?? null };
 }
-
-/** A paused batch is retried after a quarter of the time it has been paused for, within these limits. */
-const RETRY_SECONDS_MIN = 5;
-const RETRY_SECONDS_MAX = 3_600;
 
 /** `isForOwner`: only its owner can resolve it, so it is not retried automatically. */
 export async function pauseBatch(
