@@ -20,6 +20,7 @@ export const OPERATOR_COMMANDS: CommandTable = {
   "admin key show": async () => (await import("./commands/operator/admin-keys.ts")).keyShow,
   "admin key roll": async () => (await import("./commands/operator/admin-keys.ts")).keyRoll,
   "admin key revoke": async () => (await import("./commands/operator/admin-keys.ts")).keyRevoke,
+  "admin token revoke": async () => (await import("./commands/operator/admin-keys.ts")).tokenRevoke,
   "admin plan set": async () => (await import("./commands/operator/admin-plan.ts")).planSet,
   "admin credits grant": async () => (await import("./commands/operator/admin-credits.ts")).creditsGrant,
   "admin prompt publish": async () => (await import("./commands/operator/admin-prompts.ts")).promptPublish,

@@ -329,6 +329,11 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ],
   ["key revoke laptop", `No API key has this display form or value. ${NAME_KEY}`],
   [`key revoke ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
+  ["token revoke pdm_laptop", "No management token has this value. Name it by its id, or pass the whole token.\n"],
+  [
+    `token revoke ${NOBODY_ID}`,
+    `No management token has the id "${NOBODY_ID}". Name it by its id, or pass the whole token.\n`,
+  ],
   [`key roll ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
   [`key roll ${NOBODY_ID} --overlap 2161`, "--overlap must be at most 2160 hours, got 2161.\n"],
   ["key list ghost@example.org", NO_USER("ghost@example.org")],

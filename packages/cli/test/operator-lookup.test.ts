@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { hashApiKey, mintToken } from "../../server/src/accounts/index.ts";
 import { openConnection } from "../../server/src/platform/database/database.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { createInstallation, readDocument, runHere, type OwnDatabase } from "./operator-process.ts";
@@ -173,6 +174,25 @@ test("an account is exported to one file, and deleted when its address is confir
   expect((await remove("ada@example.org")).stderr).toContain("Nothing was deleted.");
   expect((await remove("gone@example.org")).code).toBe(0);
   expect((await remove("gone@example.org")).stderr).toContain("No account has the email address");
+});
+
+test("a leaked management token is revoked by its value, which the audit log does not show", async () => {
+  const token = mintToken();
+  await query(
+    `with person as (
+       insert into auth_users (id, name, email) values (promptd_new_id(), 'Lea', 'lea@example.org') returning id)
+     insert into management_tokens (id, person_id, account_id, token_hash, name, display, scopes, expires_at)
+     select promptd_new_id(), person.id, a.id, '\\x${hashApiKey(token).toString("hex")}', 'deploy', 'pdm_…', '{runs:read}', promptd_now() + interval '1 day'
+     from person, accounts a where a.email = 'ada@example.org'`,
+  );
+  const revoked = await admin<{ revokedAt: string }>("token", "revoke", token);
+  expect(revoked).toMatchObject({ name: "deploy", person: "lea@example.org", scopes: ["runs:read"] });
+  expect(await admin("token", "revoke", token)).toEqual(revoked);
+  expect(await query("select 1 from management_tokens where revoked_at is null")).toEqual([]);
+  const row = (await audited()).at(-1);
+  expect(row).toMatchObject({ action: "admin token revoke", outcome: "SUCCESS" });
+  expect(JSON.stringify(row)).not.toContain(token);
+  await query("delete from auth_users");
 });
 
 describe("the audit log has", () => {

@@ -4,6 +4,7 @@ import {
   getAccountByName,
   getAccountEvenDeleted,
   getApiKeyByName,
+  hashApiKey,
   listKeys,
   refusePastExpiry,
   revokeApiKey,
@@ -12,6 +13,8 @@ import {
 import { isoTime, systemClock } from "../platform/clock.ts";
 import type { CommandContext } from "../read-catalogue.ts";
 import { isUuid } from "../platform/ids.ts";
+import { Problem } from "../platform/problem.ts";
+import { revokeAnyToken, type RevokedToken } from "../people/tokens-store.ts";
 import { noPromptId } from "./prompt-actions.ts";
 
 export interface NewApiKey {
@@ -27,7 +30,7 @@ export interface NewApiKey {
 
 export type ApiKeyReport = ReturnType<typeof describeKey>;
 
-/** Operator actions on API keys, which are named by id, by display form, or by the key itself. */
+/** Operator actions on API keys, which are named by id, by display form, or by the key itself, and on tokens. */
 export function keyActions({ db, newId }: CommandContext) {
   return {
     async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
@@ -68,6 +71,16 @@ export function keyActions({ db, newId }: CommandContext) {
     async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {
       const { keyId, revokedAt } = await revokeApiKey(db, name);
       return { keyId, revokedAt: revokedAt.toISOString() };
+    },
+    /**
+     * Revokes a management token of any person.
+     * @param name its id, or the token itself.
+     */
+    async revokeToken(name: string): Promise<RevokedToken> {
+      const revoked = await revokeAnyToken(db, isUuid(name) ? { tokenId: name } : { hash: hashApiKey(name) });
+      if (revoked !== null) return revoked;
+      const what = isUuid(name) ? `has the id "${name}"` : "has this value";
+      throw new Problem("NOT_FOUND_ERROR", `No management token ${what}. Name it by its id, or pass the whole token.`);
     },
   };
 }

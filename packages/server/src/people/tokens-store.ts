@@ -79,3 +79,24 @@ export function revokeToken(db: Queryable, owner: MemberOfAccount, tokenId: stri
     [tokenId, owner.personId, owner.accountId],
   );
 }
+
+export interface RevokedToken extends Pick<Token, "tokenId" | "name" | "scopes"> {
+  /** The email address of its person. */
+  readonly person: string;
+  readonly revokedAt: string;
+}
+
+/** Revokes a token of any person, as the function above does. Null: there is no such token. */
+export function revokeAnyToken(
+  db: Queryable,
+  token: { readonly tokenId: string } | { readonly hash: Buffer },
+): Promise<RevokedToken | null> {
+  const [condition, value] = "hash" in token ? ["token_hash = $1", token.hash] : ["id = $1", token.tokenId];
+  return queryAnswer(
+    db,
+    `update management_tokens t set revoked_at = coalesce(t.revoked_at, promptd_now()) from auth_users u
+     where t.${condition} and u.id = t.person_id
+     returning t.id as "tokenId", t.name, t.scopes, u.email as person, t.revoked_at as "revokedAt"`,
+    [value],
+  );
+}

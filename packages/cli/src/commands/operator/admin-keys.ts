@@ -132,6 +132,23 @@ Revoked 01a206a8-ad26-773b-947f-5a06a0e43c4e at 2026-11-23T04:28:41.503Z.`,
   },
 };
 
+export const tokenRevoke: Command = {
+  summary: "Revoke a management token of any person; requests with it then return 401",
+  usage: "<tokenId|token|->",
+  details:
+    "Name a token by its id or by the token itself (pdm_…). - reads it from standard input, which keeps it out of the shell history.",
+  session: `$ promptd admin token revoke 01a20ba7-1a37-7a2e-a8a4-7d5f9a2f1b6c
+Revoked 01a20ba7-1a37-7a2e-a8a4-7d5f9a2f1b6c ("deploy") of ada@example.org, with runs:read, prompts:write, at 2026-11-23T04:28:41.503Z.`,
+  options: {},
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const given = await readKeyName(args.positionals[0], io);
+    const revoked = await runAsOperator(io, (operator) => operator.keys.revokeToken(given));
+    const { tokenId, name, person, scopes, revokedAt } = revoked;
+    io.result(revoked, `Revoked ${tokenId} ("${name}") of ${person}, with ${scopes.join(", ")}, at ${revokedAt}.`);
+  },
+};
+
 async function readKeyName(given: string | undefined, io: CommandIo): Promise<string> {
   return (given === "-" ? await io.readStdin() : (given ?? "")).trim();
 }
