@@ -491,3 +491,37 @@ describe.skipIf(findBrowser() === null)("when something interrupts", () => {
     });
   });
 });
+
+describe.skipIf(findBrowser() === null)("the page of a run", () => {
+  test("a finished run is run again for its price; one of a draft leads to the editor, and one of a lost prompt nowhere", async () => {
+    const grace = await createTestPerson(server);
+    await server.grant(grace.accountId, { amount: 100 });
+    const { client } = grace;
+    const { promptId, promptVersionId } = await server.publish(prompt("A lost word", "lost"));
+    const source = prompt("A draft of words", "draft");
+    const draft = await client.send("createDraft", { body: { source } });
+    const inputs = { textInputs: { word: "gold" } };
+    const lost = await client.send("createRun", { body: { promptVersionId, inputs } });
+    const body = { revision: 1, inputs };
+    const tried = await client.send("createTestRun", { params: { promptId: draft.promptId }, body });
+    await travel(browser, "run-again", async ({ page }) => {
+      await signInAs(page, server.url, grace);
+      await page.goto(`${server.url}/runs/${lost.runId}`);
+      await page.getByRole("button", { name: /^Run again for \d+ credits?$/ }).click();
+      await page.waitForURL((url) => url.pathname.startsWith("/runs/") && !url.pathname.endsWith(lost.runId));
+      await page.getByText("Succeeded", { exact: true }).waitFor();
+      await page.getByRole("button", { name: /^Run again/ }).waitFor();
+      expect(await faultsOfPage(page, "run-again")).toEqual([]);
+      await server.unpublish(promptId);
+      await page.reload();
+      await page.getByRole("button", { name: "Copy as curl" }).waitFor();
+      await page.getByRole("link", { name: "Edit and run again" }).waitFor({ state: "detached" });
+
+      await page.goto(`${server.url}/runs/${tried.runId}`);
+      await page.getByRole("link", { name: "Open in editor" }).click();
+      await page.getByRole("heading", { name: "A draft of words", level: 1 }).waitFor();
+      await page.getByText("gold").first().waitFor();
+    });
+    expect((await client.send("listRuns", { query: {} })).rows).toHaveLength(3);
+  });
+});

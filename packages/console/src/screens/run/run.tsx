@@ -16,12 +16,13 @@ import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { SampleAction } from "../../components/run/sample-action.tsx";
 import { StaleNote } from "../../components/run/stale-note.tsx";
-import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
 import { useScrolling } from "../../components/ui/use-scrolling.ts";
 import { toast } from "../../components/ui/toast.tsx";
 import { Timeline } from "../../components/run/timeline.tsx";
+import { RepeatActions } from "./repeat-actions.tsx";
 
 export function RunScreen() {
   const { runId } = useParams({ from: "/inside/runs/$runId" });
@@ -39,7 +40,7 @@ export function RunScreen() {
 }
 
 function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: ReactNode }) {
-  const { data: prompt } = useQuery(promptQuery(run.slug));
+  const { data: prompt } = useQuery({ ...promptQuery(run.slug), enabled: !run.isTest });
   const isPicture = prompt !== undefined && prompt.configs.modality !== "text";
   const tookMs = tookMsOf(run);
   return (
@@ -130,28 +131,22 @@ function Actions({ run }: { readonly run: ManagedRun }) {
     }
     await queries.invalidateQueries({ queryKey: runQuery(run.runId).queryKey });
   };
-  const code = runCode("curl", callOfRun(run), { baseUrl: location.origin, key: null });
   return (
     <>
-      <CopyButton text={code} label="Copy as curl" small={false} />
+      {run.isTest ? null : <CopyButton text={codeOf(run)} label="Copy as curl" small={false} />}
       <SampleAction run={run} />
       {isLive ? (
         <Button tone="danger" onClick={() => void cancel()}>
           Cancel run
         </Button>
       ) : (
-        <Link
-          to="/p/$slug"
-          params={{ slug: run.slug }}
-          search={{ run: run.runId }}
-          className={buttonClass({ tone: "main" })}
-        >
-          Edit and run again
-        </Link>
+        <RepeatActions run={run} />
       )}
     </>
   );
 }
+
+const codeOf = (run: ManagedRun) => runCode("curl", callOfRun(run), { baseUrl: location.origin, key: null });
 
 function Path({ runId }: { readonly runId: string }) {
   return (
