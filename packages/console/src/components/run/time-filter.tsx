@@ -52,7 +52,7 @@ export function TimeSelect({ search: { time, since }, onChange, className, usual
 export function TimeEnds({ search: { time, since, until }, onChange }: TimeFilterProps) {
   if (time !== "between") return null;
   return (
-    <div className="flex w-full flex-wrap items-center gap-x-4 gap-y-2">
+    <div className="flex w-full flex-wrap items-center gap-x-4 gap-y-2 max-sm:col-span-6">
       <End label="From" value={since} onChange={(value) => onChange({ since: value })} />
       <End label="To" value={until} onChange={(value) => onChange({ until: value })} />
     </div>

@@ -1,4 +1,5 @@
 import { useEffect, type ReactNode } from "react";
+import { cx } from "../ui/class-names.ts";
 
 interface PageProps {
   readonly title: string;
@@ -22,14 +23,16 @@ export function Page({ title, tabTitle = title, path, meta, actions, hasHead = t
   return (
     <div className="mx-auto grid w-full max-w-[1320px] grid-cols-[minmax(0,1fr)] gap-6">
       {hasHead ? (
-        <header className="grid grid-cols-[minmax(0,1fr)] gap-1.5">
-          {path === undefined ? null : <div className="text-12 text-dim">{path}</div>}
-          <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+        <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+          <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-1.5">
+            {path === undefined ? null : <div className="text-12 text-dim">{path}</div>}
             <h1 className="min-w-0">{title}</h1>
-            {actions === undefined ? null : <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+            {meta === undefined ? null : (
+              <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-12 text-dim">{meta}</div>
+            )}
           </div>
-          {meta === undefined ? null : (
-            <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-12 text-dim">{meta}</div>
+          {actions === undefined ? null : (
+            <div className={cx("flex flex-wrap items-center gap-2", path !== undefined && "lg:pt-5")}>{actions}</div>
           )}
         </header>
       ) : (

@@ -16,7 +16,7 @@ import { textOf } from "../../sign-in.ts";
 export const isUnused = ({ lastUsedAt, last30Days, usedThisMonth }: Key) =>
   lastUsedAt === null && last30Days.runs === 0 && usedThisMonth === 0;
 export const lastUseOf = ({ lastUsedAt }: Key) => (lastUsedAt === null ? "just now" : formatTime(lastUsedAt));
-const originOf = ({ lastUsedFrom }: Key) => (lastUsedFrom === null ? "" : ` from ${lastUsedFrom}`);
+export const originOf = ({ lastUsedFrom }: Key) => (lastUsedFrom === null ? "" : ` from ${lastUsedFrom}`);
 
 interface KeyActionsProps {
   readonly row: Key;

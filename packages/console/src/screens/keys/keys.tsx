@@ -9,10 +9,11 @@ import { formatDay, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
+import { cx } from "../../components/ui/class-names.ts";
 import { Empty } from "../../components/ui/empty.tsx";
 import { ACTIONS_COLUMN, NAME_OF_ROW, Table, Td } from "../../components/ui/table.tsx";
 import { CreateKey } from "./create-key.tsx";
-import { isUnused, KeyActions, lastUseOf } from "./key-actions.tsx";
+import { isUnused, KeyActions, lastUseOf, originOf } from "./key-actions.tsx";
 import { NewKey } from "./new-key.tsx";
 import { runsOfKeysQuery, Sparkline } from "./sparkline.tsx";
 
@@ -82,6 +83,9 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
   );
 }
 
+/** On a phone, in place of the columns. */
+const useOf = (key: Key) => (isUnused(key) ? "never used" : `used ${lastUseOf(key)}${originOf(key)}`);
+
 const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
 
 interface KeyRowProps extends Pick<KeyListProps, "onRolled"> {
@@ -94,10 +98,11 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
   const { name, display, state, expiresAt, monthlyCap, promptIds, usedThisMonth, last30Days } = row;
   return (
     <tr className="hover:bg-hover">
-      <Td fill>
-        <span className={promptIds === null ? "font-medium" : NAME_OF_ROW} title={name}>
+      <Td fill whole>
+        <span className={cx("max-lg:line-clamp-2", promptIds === null ? "font-medium" : NAME_OF_ROW)} title={name}>
           {name}
         </span>
+        <span className="block text-12 text-dim sm:hidden">{useOf(row)}</span>
         {promptIds === null ? null : (
           <span className="text-12 text-dim max-lg:block lg:pl-2">
             {promptIds.length === 1 ? "1 prompt only" : `${promptIds.length} prompts only`}

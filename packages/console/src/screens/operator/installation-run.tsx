@@ -71,7 +71,11 @@ function Found({ run }: { readonly run: InstallationRun }) {
   );
 }
 
+/** Columns that no call fills are left out. */
 function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
+  const hasCode = calls.some(({ providerCode }) => providerCode !== null);
+  const hasRequest = calls.some(({ providerRequestId }) => providerRequestId !== null);
+  const hasTokens = calls.some(({ inputTokens }) => inputTokens !== null);
   return (
     <Panel title="Provider calls" aside={calls.length === 0 ? "none" : undefined} flush={calls.length > 0}>
       {calls.length === 0 ? (
@@ -86,10 +90,9 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
             "Model",
             { label: "Outcome", fill: true },
             { label: "HTTP", num: true, from: "sm" },
-            { label: "Provider code", from: "xl" },
-            { label: "Provider request ID", from: "xl" },
-            { label: "Tokens in", num: true, from: "xl" },
-            { label: "Tokens out", num: true, from: "xl" },
+            ...(hasCode ? [{ label: "Provider code", from: "xl" } as const] : []),
+            ...(hasRequest ? [{ label: "Provider request ID", from: "xl" } as const] : []),
+            ...(hasTokens ? [{ label: "Tokens", num: true, from: "sm" } as const] : []),
             { label: "Took", num: true },
           ]}
         >
@@ -101,22 +104,29 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
               <Td>
                 <code className="text-12">{call.model}</code>
               </Td>
-              <Td fill>{call.outcome === null ? <span className="text-dim">open</span> : outcomeOf(call.outcome)}</Td>
+              <Td fill whole>
+                <span className="whitespace-normal">
+                  {call.outcome === null ? <span className="text-dim">open</span> : outcomeOf(call.outcome)}
+                </span>
+              </Td>
               <Td num from="sm">
                 {call.httpStatus}
               </Td>
-              <Td from="xl">
-                <code className="text-12">{call.providerCode}</code>
-              </Td>
-              <Td from="xl">
-                <code className="text-12">{call.providerRequestId}</code>
-              </Td>
-              <Td num from="xl">
-                {call.inputTokens === null ? "" : formatWhole(call.inputTokens)}
-              </Td>
-              <Td num from="xl">
-                {call.outputTokens === null ? "" : formatWhole(call.outputTokens)}
-              </Td>
+              {hasCode ? (
+                <Td from="xl">
+                  <code className="text-12">{call.providerCode}</code>
+                </Td>
+              ) : null}
+              {hasRequest ? (
+                <Td from="xl">
+                  <code className="text-12">{call.providerRequestId}</code>
+                </Td>
+              ) : null}
+              {hasTokens ? (
+                <Td num from="sm">
+                  {tokensOf(call)}
+                </Td>
+              ) : null}
               <Td num>
                 {call.endedAt === null ? "" : formatDuration(Date.parse(call.endedAt) - Date.parse(call.sentAt))}
               </Td>
@@ -126,6 +136,11 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
       )}
     </Panel>
   );
+}
+
+function tokensOf({ inputTokens, outputTokens }: CallOfRun): string {
+  if (inputTokens === null) return "";
+  return `${formatWhole(inputTokens)} in, ${formatWhole(outputTokens ?? 0)} out`;
 }
 
 const isOutput = (outcome: string) => outcome === "text" || outcome === "image" || outcome === "video";

@@ -3,7 +3,8 @@ import type { ManagedRunRow, Page as PageOfRows } from "@promptd/contract/manage
 import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Download, ListTree, X } from "lucide-react";
-import { download, keysQuery, runsQuery } from "../../api.ts";
+import { download, isFinal, keysQuery, runsQuery } from "../../api.ts";
+import { formatWhole } from "../../components/format.ts";
 import { runWithToast } from "../../components/run-with-toast.ts";
 import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
@@ -11,6 +12,7 @@ import { saveFile } from "../../components/save-file.ts";
 import { RunTable } from "../../components/run/run-table.tsx";
 import { runWord } from "../../components/run/run-state.tsx";
 import { TimeEnds, TimeSelect } from "../../components/run/time-filter.tsx";
+import { Status } from "../../components/ui/badge.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { SearchForm, Select } from "../../components/ui/field.tsx";
@@ -26,7 +28,17 @@ export function RunsScreen() {
   const runs = useInfiniteQuery(runsQuery(query, timeOf(search)));
   const isFiltered = search.time !== undefined || Object.keys(query).length > 0;
   return (
-    <Page title="Runs" actions={hasNothing(runs) ? undefined : <Export search={search} />}>
+    <Page
+      title="Runs"
+      actions={
+        hasNothing(runs) ? undefined : (
+          <>
+            <LiveCount data={runs.data} />
+            <Export search={search} />
+          </>
+        )
+      }
+    >
       {hasNothing(runs) && !isFiltered ? null : <Filters search={search} onChange={change} data={runs.data} />}
       <ListPanel
         list={runs}
@@ -40,6 +52,16 @@ export function RunsScreen() {
   );
 }
 
+/** Counts the runs shown that are not final. The list follows them. */
+function LiveCount({ data }: Pick<FiltersProps, "data">) {
+  const live = data?.pages.flatMap(({ rows }) => rows).filter(({ runStatus }) => !isFinal(runStatus)).length ?? 0;
+  return (
+    <span role="status" className="text-12">
+      {live === 0 ? null : <Status tone="live">{formatWhole(live)} not finished</Status>}
+    </span>
+  );
+}
+
 interface FiltersProps {
   readonly search: RunsSearch;
   readonly onChange: (next: RunsSearch) => void;
@@ -50,17 +72,18 @@ interface FiltersProps {
 function Filters({ search, onChange, data }: FiltersProps) {
   const rows = data?.pages.flatMap((page) => page.rows) ?? [];
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 max-sm:grid max-sm:grid-cols-6">
       <SearchForm
         label="Error or request ID"
         value={search.q}
-        className="w-full sm:w-auto sm:min-w-48 sm:flex-1"
+        className="max-sm:col-span-6 sm:min-w-48 sm:flex-1"
         onSearch={(q) => onChange({ q })}
       />
-      <TimeSelect search={search} className="w-32" usual={null} onChange={onChange} />
+      <TimeSelect search={search} className="max-sm:col-span-3 sm:w-32" usual={null} onChange={onChange} />
+      <PromptSelect chosen={search.promptId} rows={rows} onChange={onChange} />
       <Select
         aria-label="Status"
-        className="w-28"
+        className="max-sm:col-span-2 sm:w-28"
         value={search.status ?? ""}
         onChange={({ target }) => onChange({ status: RUN_STATUSES.find((status) => status === target.value) })}
       >
@@ -71,7 +94,6 @@ function Filters({ search, onChange, data }: FiltersProps) {
           </option>
         ))}
       </Select>
-      <PromptSelect chosen={search.promptId} rows={rows} onChange={onChange} />
       <KeySelect keyId={search.keyId ?? ""} isNeeded={data !== undefined} onChange={onChange} />
       <ModelSelect chosen={search.model} rows={rows} onChange={onChange} />
       <TimeEnds search={search} onChange={onChange} />
@@ -110,7 +132,7 @@ function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
   return (
     <Select
       aria-label="Key"
-      className="w-24 sm:w-28 2xl:w-40"
+      className="max-sm:col-span-2 sm:w-28 2xl:w-40"
       value={keyId}
       onChange={(event) => onChange({ keyId: chosenOf(event.target.value) })}
     >
@@ -137,7 +159,7 @@ function PromptSelect({ chosen, rows, onChange }: ShownSelectProps) {
   return (
     <Select
       aria-label="Prompt"
-      className="w-32 2xl:w-40"
+      className="max-sm:col-span-3 sm:w-32 2xl:w-40"
       value={chosen ?? ""}
       onChange={(event) => onChange({ promptId: chosenOf(event.target.value) })}
     >
@@ -159,7 +181,7 @@ function ModelSelect({ chosen, rows, onChange }: ShownSelectProps) {
   return (
     <Select
       aria-label="Model"
-      className="w-28 2xl:w-40"
+      className="max-sm:col-span-2 sm:w-28 2xl:w-40"
       value={chosen ?? ""}
       onChange={(event) => onChange({ model: chosenOf(event.target.value) })}
     >

@@ -336,7 +336,7 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
         <State state={row.state} />
       </Td>
       <Td fill whole>
-        <span title={answer}>{answer}</span>
+        <span className="whitespace-normal">{answer}</span>
       </Td>
       <Td from="sm" num>
         {row.attempts}
