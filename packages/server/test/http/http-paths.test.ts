@@ -136,6 +136,23 @@ describe("an endpoint outside /v1", () => {
     });
   const BODY = JSON.stringify({ name: "a", scope: { reads: true, writes: true }, runModel: "x" });
 
+  test("is not open to pages of other origins if it belongs to the management API, however its path is written", async () => {
+    const own = await start();
+    const page = { origin: "https://app.example.org" };
+    for (const path of ["/manage/v1/keys", "//manage/v1/keys", "/%6Danage/v1/keys", "/manage/openapi.json"]) {
+      const answers = [
+        await fetch(`${own.url}${path}`, {
+          method: "OPTIONS",
+          headers: { ...page, "access-control-request-method": "POST" },
+        }),
+        await own.post(path, BODY, { authorization: "token", ...page }),
+      ];
+      for (const { headers } of answers) expect(headers.get("access-control-allow-origin")).toBeNull();
+    }
+    expect((await own.get("/openapi.json", page)).headers.get("access-control-allow-origin")).toBe("*");
+    await own.http.close();
+  });
+
   test("tries its own credentials one after the other, and reports what its own schema does not list", async () => {
     const own = await start();
     for (const authorization of ["session", "token"]) {

@@ -26,7 +26,7 @@ import type { UnreadAnswers } from "../response/unread-answers.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";
 import { callerAddress } from "./caller-address.ts";
 import { headerValues } from "./parse-head.ts";
-import type { Route } from "./router.ts";
+import { isOpenToPages, type Route } from "./router.ts";
 
 /** What all exchanges of a server have in common. */
 export interface ExchangeSetup {
@@ -300,7 +300,7 @@ export class Exchange implements ServerContext {
   #commonHeaders(): Headers {
     const { corsOrigins, rate, resourcesHash, isLastAnswer } = this.#setup;
     const { headers } = this.request;
-    const common = corsHeaders(corsOrigins, headers.origin);
+    const common = corsHeaders(isOpenToPages(this.request.url ?? "") ? corsOrigins : [], headers.origin);
     common["x-content-type-options"] = "nosniff";
     common["x-request-id"] = this.requestId;
     const remaining = this.admission?.remaining ?? null;

@@ -103,6 +103,14 @@ function isOfApi(target: string): boolean {
   return API_PATH.test(decodePath(target) ?? plainPath(target));
 }
 
+/**
+ * Whether pages of other origins may call it. Only the console's own pages call the management API, and a page that
+ * somebody opens must not read a server in their network.
+ */
+export function isOpenToPages(target: string): boolean {
+  return !/^\/manage(\/|$)/.test(decodePath(target) ?? plainPath(target));
+}
+
 /** Decodes the path, because percent-encoding must not bypass authentication. Null: the path is not valid. */
 function decodePath(target: string): string | null {
   try {

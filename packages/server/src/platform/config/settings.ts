@@ -153,7 +153,8 @@ export const SETTINGS = {
   PROMPTD_CORS_ORIGINS: setting(origins, {
     default: "*",
     expected: "* or a comma-separated list of origins such as https://example.org",
-    meaning: "Origins whose web pages may call /v1.",
+    meaning:
+      "Origins whose web pages may call /v1, read its OpenAPI document, and sign in with OAuth; /mcp is open only to listed origins, not to *. No page of another origin may call /manage.",
   }),
   PROMPTD_WORKER_CONCURRENCY: range("a number", [1, 10_000], {
     default: "200",
