@@ -30,13 +30,8 @@ export function editDistance(left: string, right: string): number {
     for (let column = 1; column <= right.length; column += 1) {
       const isSame = left[row - 1] === right[column - 1];
       const isSwap = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      const costs = [
-        at(last, column) + 1,
-        at(current, column - 1) + 1,
-        at(last, column - 1) + (isSame ? 0 : 1),
-        ...(isSwap && row > 1 && column > 1 ? [at(beforeLast, column - 2) + 1] : []),
-      ];
-      current.push(Math.min(...costs));
+      const cost = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (isSame ? 0 : 1));
+      current.push(isSwap && row > 1 && column > 1 ? Math.min(cost, at(beforeLast, column - 2) + 1) : cost);
     }
     beforeLast = last;
     last = current;

@@ -26,6 +26,9 @@ export interface PromptFault {
   readonly excerpt?: string | undefined;
 }
 
+/** Importing thousands of prompts with the same mistake would otherwise print thousands of lines. */
+const FAULTS_SHOWN = 100;
+
 /** Collects the faults of a file. */
 export class FaultList {
   readonly faults: PromptFault[];
@@ -34,6 +37,11 @@ export class FaultList {
   constructor(prefix = "", faults: PromptFault[] = []) {
     this.#prefix = prefix;
     this.faults = faults;
+  }
+
+  /** True: a further fault is only counted, so finding out what its author may have meant is not worth the time. */
+  get isLong(): boolean {
+    return this.faults.length >= FAULTS_SHOWN;
   }
 
   /** The same list for one of several prompts in a file: `field` paths are relative to that prompt. */
@@ -49,9 +57,6 @@ export class FaultList {
     this.add({ line, field, code: "FIELD", message });
   }
 }
-
-/** Importing thousands of prompts with the same mistake would otherwise print thousands of lines. */
-const FAULTS_SHOWN = 100;
 
 /** All faults of one file. It is for the author, who owns the text, so it may quote the template. */
 export class PromptFileError extends Error {

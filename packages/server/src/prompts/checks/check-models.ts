@@ -65,7 +65,8 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
   };
   if (found.kind === "unknown" || found.kind === "retired") {
     const why = unavailableSentence(model, found);
-    const message = found.kind === "unknown" ? `${why} ${suggestModels(model, context.catalogue)}` : why;
+    const isExplained = found.kind === "unknown" && !context.faults.isLong;
+    const message = isExplained ? `${why} ${suggestModels(model, context.catalogue)}` : why;
     context.faults.add({ ...location, code: "MODEL", message: message.charAt(0).toLowerCase() + message.slice(1) });
     return;
   }

@@ -161,6 +161,17 @@ describe("the JSON import form", () => {
     ]);
   });
 
+  test.each([
+    ["fields", { descripton: "One" }],
+    ["models", { model: "sandbox/texd" }],
+  ])("wrong names of %s are explained only as long as the faults are shown", (_what, wrong) => {
+    const messages = faultsOf(json(Array.from({ length: 4_000 }, () => ({ ...one, ...wrong })))).map(
+      ({ message }) => message,
+    );
+    expect(messages).toHaveLength(4_000);
+    expect(messages.filter((message) => message.includes("Did you mean"))).toHaveLength(100);
+  });
+
   test("the faults of all prompts are reported together, and only the message is cut if there are many", () => {
     const bad = Array.from({ length: 300 }, () => ({ ...one, template: "{{ a b }}" }));
     const error = errorOf(json(bad));

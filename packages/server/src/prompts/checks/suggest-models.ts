@@ -12,9 +12,10 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
   const living = entries.filter(({ status }) => status !== "retired");
   const known = [...living.map(({ model }) => model), ...Object.keys(roles)];
   const same = living.filter(({ model, providerModel }) => lastPart(model) === name || providerModel === name);
+  const slipsMax = Math.min(4, Math.ceil(name.length / 4));
   const near = known
-    .map((model) => ({ model, distance: distanceOf(name, model) }))
-    .filter(({ distance }) => distance <= Math.min(4, Math.ceil(name.length / 4)))
+    .map((model) => ({ model, distance: distanceOf(name, model, slipsMax) }))
+    .filter(({ distance }) => distance <= slipsMax)
     .sort((a, b) => a.distance - b.distance)
     .map(({ model }) => model);
   const found = [...new Set([...same.map(({ model }) => model), ...near])].slice(0, SUGGESTIONS_MAX);
@@ -26,9 +27,10 @@ export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue,
   return `${off}${question}${lists}; roles are ${listWords(Object.keys(roles), "and")}.`;
 }
 
-/** Authors often leave out the provider. */
-function distanceOf(typed: string, model: string): number {
-  return Math.min(editDistance(typed, model), editDistance(typed, lastPart(model)));
+/** Authors often leave out the provider. Names differ by at least the difference of their lengths. */
+function distanceOf(typed: string, model: string, slipsMax: number): number {
+  const forms = [model, lastPart(model)].filter(({ length }) => Math.abs(length - typed.length) <= slipsMax);
+  return Math.min(...forms.map((form) => editDistance(typed, form)));
 }
 
 function lastPart(model: string): string {

@@ -155,7 +155,7 @@ export class FieldReader {
     const free = known.filter((name) => !this.#entries.has(name));
     const unknown = [...this.#entries.keys()].filter((key) => !this.#read.has(key) && !key.startsWith("x-"));
     for (const key of unknown.slice(0, UNKNOWN_NAMED_MAX)) {
-      const meant = suggestName(key, free);
+      const meant = this.faults.isLong ? null : suggestName(key, free);
       const hint = meant === null ? `Known fields: ${known.join(", ")}.` : `Did you mean "${meant}"?`;
       this.fault(key, `is not a known field here. ${hint} Start custom fields with x-.`);
     }
