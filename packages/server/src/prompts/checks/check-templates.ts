@@ -103,11 +103,9 @@ function checkTemplate(source: TemplateText, field: string, declared: ReadonlySe
 
 /** Replaces pieces that are already faults by spaces, so that none is reported twice. */
 function blank(text: string, pieces: readonly ForeignSyntax[]): string {
-  return pieces.reduce(
-    (left, piece) =>
-      left.slice(0, piece.offset) + " ".repeat(piece.text.length) + left.slice(piece.offset + piece.text.length),
-    text,
-  );
+  let blanked = "";
+  for (const piece of pieces) blanked += text.slice(blanked.length, piece.offset) + " ".repeat(piece.text.length);
+  return blanked + text.slice(blanked.length);
 }
 
 /** @param fault with its offset in the author's text. */

@@ -118,6 +118,7 @@ function checkGrammar(
 }
 
 function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): void {
+  const readsByOffset = new Map(facts.reads.map((read) => [read.offset, read]));
   const groups: Token[][] = [[]];
   for (const token of tokens) {
     const operator = TypeGuards.isOperatorToken(token) ? token.operator : null;
@@ -125,7 +126,8 @@ function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): vo
     else if (operator !== "not") groups.at(-1)?.push(token);
   }
   for (const group of groups) {
-    const read = group.length === 1 ? facts.reads.find((each) => each.offset === group[0]?.begin) : undefined;
+    const [first] = group;
+    const read = group.length === 1 && first !== undefined ? readsByOffset.get(first.begin) : undefined;
     if (read !== undefined) facts.truthTests.push(read);
   }
 }
