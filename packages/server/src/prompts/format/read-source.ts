@@ -14,6 +14,7 @@ import {
 } from "yaml";
 import { describeJsonFault } from "../../http/body/json-fault.ts";
 import { memberOf } from "../../platform/json.ts";
+import { withoutStacks } from "../../platform/without-stacks.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { linesOf } from "../template/lines-of.ts";
 import type { SourceEntry, SourceNode } from "./source-tree.ts";
@@ -26,6 +27,14 @@ const DEPTH_MAX = 20;
  * 21,000 if it is as dense as the densest seed prompt. A mistake in each took 4 microseconds (2026-11-28).
  */
 const YAML_PARTS_MAX = 30_000;
+
+const YAML_OPTIONS = {
+  version: "1.2",
+  schema: "core",
+  merge: false,
+  uniqueKeys: false, // found by checkTree, for both formats
+  prettyErrors: false,
+} as const;
 
 /** Line of the file at an offset of the text. */
 type LineAt = (offset: number) => number;
@@ -81,7 +90,7 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
   const fault = (offset: number, message: string) =>
     faults.add({ line: lineAt(offset), field: FRONT_MATTER, code: "FILE_SYNTAX", message });
   return readTree(FRONT_MATTER, faults, () => {
-    const document = parseYaml(text, lines);
+    const document = withoutStacks(() => parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines }));
     const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
     if (exhausted !== undefined) throw new RangeError(exhausted.message);
     for (const { code, message, pos } of firstOfEachLine(document.errors, lineAt))
@@ -94,24 +103,6 @@ function hasManyParts(text: string): boolean {
   const parts = new Lexer().lex(text);
   for (let count = 0; count <= YAML_PARTS_MAX; count += 1) if (parts.next().done === true) return false;
   return true;
-}
-
-/** The parser makes an Error for each mistake. Without their stacks, many mistakes take a tenth of the time. */
-function parseYaml(text: string, lineCounter: LineCounter) {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return parseDocument(text, {
-      version: "1.2",
-      schema: "core",
-      merge: false,
-      uniqueKeys: false, // found by checkTree, for both formats
-      prettyErrors: false,
-      lineCounter,
-    });
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
 }
 
 const FRONT_MATTER = "front matter";

@@ -1,3 +1,4 @@
+import { withoutStacks } from "../../platform/without-stacks.ts";
 import { keyProblem } from "../text-input-rules.ts";
 import { scanExpression } from "./expression-scan.ts";
 import type { Change } from "./locate.ts";
@@ -20,14 +21,15 @@ export function rewriteForeignPlaceholders(
   declared: ReadonlySet<string> | null,
 ): { readonly text: string; readonly changes: readonly Change[] } {
   const changes: Change[] = [];
-  const rewritten = text.replaceAll(PLACEHOLDER, (whole: string, ...groups: unknown[]) => {
+  const rewrite = (whole: string, ...groups: unknown[]) => {
     const [, open, inner, close, offset] = groups as [unknown, string?, string?, string?, number?];
     if (inner === undefined || !isForeign(inner, declared)) return whole;
     const to = `${open} ${expressionOf(inner.trim().normalize("NFC"))} ${close}`;
     changes.push({ offset: offset ?? 0, from: whole, to });
     return to;
-  });
-  return { text: rewritten, changes };
+  };
+  // What Liquid cannot read is an error each time.
+  return { text: withoutStacks(() => text.replaceAll(PLACEHOLDER, rewrite)), changes };
 }
 
 function isForeign(inner: string, declared: ReadonlySet<string> | null): boolean {
