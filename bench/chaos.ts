@@ -12,7 +12,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
-import { createClosers, type Closers } from "../packages/server/src/closers.ts";
+import { createClosers, type Closers } from "../packages/server/src/platform/resilience/closers.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
 import { migrate } from "../packages/server/src/platform/database/migrate.ts";
 import { killLeftovers } from "../packages/server/test/support/promptd-process.ts";

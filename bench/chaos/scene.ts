@@ -1,6 +1,6 @@
 /** The setting of a chaos run: a fleet of processes, their callers, the proxy to their database, and the observers. */
 import { join } from "node:path";
-import type { Closers } from "../../packages/server/src/closers.ts";
+import type { Closers } from "../../packages/server/src/platform/resilience/closers.ts";
 import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
 import {

@@ -3,7 +3,7 @@
  * inputs are checked, its price is held and captured, its call is recorded, and its text is stored.
  */
 import { createRunOptions, openServices } from "../../packages/server/src/app-services.ts";
-import { createClosers } from "../../packages/server/src/closers.ts";
+import { createClosers } from "../../packages/server/src/platform/resilience/closers.ts";
 import { openInstallation } from "../../packages/server/src/installation.ts";
 import { openWorker } from "../../packages/server/src/open-worker.ts";
 import { readConfig } from "../../packages/server/src/platform/config/config.ts";

@@ -7,7 +7,7 @@ import {
   type Files,
   type GuardedPost,
 } from "./files/index.ts";
-import type { Closers } from "./closers.ts";
+import type { Closers } from "./platform/resilience/closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
 import { faultOfEmbeddingsModel, type Catalogue } from "./models/index.ts";

@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { createRunOptions, openServices, type AppOptions, type AppServices, type Role } from "./app-services.ts";
-import { createClosers, type Closers } from "./closers.ts";
+import { createClosers, type Closers } from "./platform/resilience/closers.ts";
 import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";

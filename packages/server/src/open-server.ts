@@ -9,7 +9,7 @@ import {
   type AdmissionControl,
 } from "./accounts/index.ts";
 import { createRunOptions, type AppServices } from "./app-services.ts";
-import type { Closers } from "./closers.ts";
+import type { Closers } from "./platform/resilience/closers.ts";
 import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";

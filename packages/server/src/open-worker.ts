@@ -1,5 +1,5 @@
 import type { AppServices } from "./app-services.ts";
-import type { Closers } from "./closers.ts";
+import type { Closers } from "./platform/resilience/closers.ts";
 import { webhookMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { findVersion } from "./prompts/index.ts";

@@ -1,4 +1,4 @@
-import { orAborted, withDeadline } from "./platform/resilience/deadline.ts";
+import { orAborted, withDeadline } from "./deadline.ts";
 
 /** Closes what was opened, in reverse order: at shutdown, or partway through a startup that fails. */
 export interface Closers {
