@@ -181,7 +181,7 @@ async function publishCorpus(fixture: InstallationFixture, authorId: string, pro
   const sources = files.flatMap((file) => parsePromptFile(file, catalogue));
   for (let from = 0; from < sources.length; from += 200) {
     const some = sources.slice(from, from + 200);
-    await publishPrompts(fixture.db, some, { authorId, catalogue, newId, isDraft: false });
+    await publishPrompts(fixture.db, some, { authorId, catalogue, newId });
   }
 }
 

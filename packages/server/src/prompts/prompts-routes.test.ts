@@ -12,6 +12,7 @@ import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import { createSearch, type Search } from "../search/index.ts";
 import type { PromptSource } from "./prompt-definition.ts";
+import { freezeAsDraft } from "../../test/prompts/frozen-draft.ts";
 import {
   catalogue,
   parseOne,
@@ -81,8 +82,8 @@ function withoutModel(retired: string): Catalogue {
   return { ...catalogue, find };
 }
 
-async function publish(source: PromptSource, isDraft = false) {
-  const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId, isDraft });
+async function publish(source: PromptSource) {
+  const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId });
   if (published === undefined) throw new Error("Nothing was published.");
   return published;
 }
@@ -131,7 +132,7 @@ describe("GET /v1/prompts/publish", () => {
   });
 
   test("drafts, unpublished prompts, and videos are not found", async () => {
-    await publish(named(TEA_POEM, "Okapi draft"), true);
+    await freezeAsDraft({ db, catalogue }, TEA_POEM.replace("Tea poem", "Okapi draft"), { accountId: authorId });
     const { promptId } = await publish(named(TEA_POEM, "Okapi poem"));
     await publish(named(textPrompt("x").replace("sandbox/text", "sandbox/video"), "Okapi video"));
     // Search also finds prompts with a similar meaning, including other animals.
@@ -192,7 +193,7 @@ describe("reading a prompt", () => {
 
   test("absent, draft, and unpublished prompts and versions get identical responses", async () => {
     const { prompt, version } = routes();
-    const draft = await publish(named(TEA_POEM, "Gnu draft"), true);
+    const draft = await freezeAsDraft({ db, catalogue }, TEA_POEM, { accountId: authorId });
     const gone = await publish(named(TEA_POEM, "Gnu gone"));
     await unpublishPrompt(db, gone.promptId);
     const random = newId();
@@ -211,7 +212,7 @@ describe("reading a prompt", () => {
     const { prompt } = routes();
     const one = await publish(named(TEA_POEM, "Kudu one"));
     const two = await publish(named(TEA_POEM, "Kudu two"));
-    const draft = await publish(named(TEA_POEM, "Kudu one"), true);
+    const draft = await freezeAsDraft({ db, catalogue }, TEA_POEM, { accountId: authorId, promptId: one.promptId });
     const random = newId();
     const absent = await refusal(prompt(one.promptId, random), random);
     expect(absent).toContain("No published prompt version has the id <id>.");

@@ -31,7 +31,7 @@ function newPrompt(): PromptSource {
 }
 
 async function publish(source: PromptSource) {
-  const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId, isDraft: false });
+  const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId });
   if (published === undefined) throw new Error("Nothing was published.");
   return published;
 }

@@ -6,6 +6,7 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { listSearchDocuments, listSearchedVersions, publishPrompts, unpublishPrompt } from "../../src/prompts/index.ts";
 import type { PublishedPrompt } from "../../src/prompts/index.ts";
+import { freezeAsDraft } from "../prompts/frozen-draft.ts";
 import { catalogue, parseOne, TEA_POEM } from "../prompts/prompt-fixtures.ts";
 import { createSearch, indexDocuments, removeDocument } from "../../src/search/index.ts";
 import type { Search } from "../../src/search/index.ts";
@@ -35,11 +36,9 @@ beforeEach(async () => {
   return () => search.close();
 });
 
-async function publish(title: string, more: { promptId?: string; isDraft?: boolean } = {}): Promise<PublishedPrompt> {
-  const { isDraft = false, promptId: id } = more;
+async function publish(title: string, promptId: string | null = null): Promise<PublishedPrompt> {
   const source = { ...parseOne(TEA_POEM), title, description: "", tags: [], slug: `s-${newId()}` };
-  const sources = [id === undefined ? source : { ...source, promptId: id }];
-  const [published] = await publishPrompts(db, sources, { authorId, catalogue, newId, isDraft });
+  const [published] = await publishPrompts(db, [{ ...source, promptId }], { authorId, catalogue, newId });
   if (published === undefined) throw new Error("Nothing was published.");
   return published;
 }
@@ -51,7 +50,7 @@ const indexed = async () => db.query("select prompt_version_id as version, title
 
 test("the audit finds nothing in a correct index, and changes nothing", async () => {
   const tea = await publish("Xylozant polish");
-  await publish("Xylozant draft", { isDraft: true });
+  await freezeAsDraft({ db, catalogue }, TEA_POEM.replace("Tea poem", "Xylozant draft"), { accountId: authorId });
   const taken = await publish("Taken back");
   await unpublishPrompt(db, taken.promptId);
   const before = await db.query("select * from search_docs");
@@ -65,7 +64,7 @@ test("the audit removes what is not published, and adds the latest text of what 
   const gone = await publish("Gone prompt");
   const renamed = await publish("Sauce maker");
   const lost = await publish("Lost prompt");
-  const latest = await publish("Gravy maker", { promptId: renamed.promptId });
+  const latest = await publish("Gravy maker", renamed.promptId);
   await unpublishPrompt(db, gone.promptId);
   const forged = (prompt: PublishedPrompt, title: string) => ({ ...documentOf(1, title), ...prompt, title });
   await db.tx(async (tx) => {

@@ -12,8 +12,9 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { parsePromptFile, publishPrompts, republishPrompt, unpublishPrompt } from "../../src/prompts/index.ts";
 import type { PublishedPrompt } from "../../src/prompts/index.ts";
-import type { PublishOptions } from "../../src/prompts/publishing/publish.ts";
+import type { Catalogue } from "../../src/models/index.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
+import { freezeAsDraft, type FrozenDraft } from "../prompts/frozen-draft.ts";
 import { createTestDatabase } from "./test-database.ts";
 
 export interface TestCaller {
@@ -36,8 +37,9 @@ export interface TestGrant {
   readonly expiresInSeconds?: number;
 }
 
-export interface TestPublishOptions extends Partial<Pick<PublishOptions, "isDraft" | "catalogue">> {
+export interface TestPublishOptions {
   readonly authorId?: string;
+  readonly catalogue?: Catalogue;
 }
 
 export interface TestServer {
@@ -54,6 +56,8 @@ export interface TestServer {
   grant(accountId: string, grant: TestGrant): Promise<void>;
   /** Publishes a prompt file under a new author, or the given one. */
   publish(text: string, options?: TestPublishOptions): Promise<PublishedPrompt>;
+  /** Saves and freezes a draft of a new author's, or of the given author's prompt, or new prompt. */
+  freezeDraft(text: string, of?: { readonly authorId?: string; readonly promptId?: string }): Promise<FrozenDraft>;
   unpublish(promptId: string): Promise<void>;
   republish(promptId: string): Promise<void>;
   checkLedger(): Promise<LedgerReport>;
@@ -152,10 +156,10 @@ function createActions(app: App): Omit<TestServer, "databaseUrl" | "app" | "star
   }
 
   async function publish(text: string, how: TestPublishOptions = {}): Promise<PublishedPrompt> {
-    const { isDraft = false, catalogue = app.catalogue } = how;
+    const { catalogue = app.catalogue } = how;
     const authorId = how.authorId ?? (await createCaller({ credits: 0 })).accountId;
     const sources = parsePromptFile(text, catalogue);
-    const [published] = await publishPrompts(app.db, sources, { authorId, catalogue, newId, isDraft });
+    const [published] = await publishPrompts(app.db, sources, { authorId, catalogue, newId });
     if (published === undefined) throw new Error("The file holds no prompt.");
     return published;
   }
@@ -172,6 +176,10 @@ function createActions(app: App): Omit<TestServer, "databaseUrl" | "app" | "star
     clientOf,
     grant,
     publish,
+    freezeDraft: async (text, { authorId, promptId } = {}) => {
+      const accountId = authorId ?? (await createCaller({ credits: 0 })).accountId;
+      return freezeAsDraft(app, text, { accountId, promptId });
+    },
     unpublish: (promptId) => unpublishPrompt(app.db, promptId),
     republish: (promptId) => republishPrompt(app.db, promptId),
     checkLedger: () => checkLedger(app.db),

@@ -157,7 +157,7 @@ describe("someone else's id gets the same response as an id that never existed, 
   });
 
   const unseen = [
-    ["a draft", async () => server.publish(textPrompt(), { isDraft: true })],
+    ["a draft", async () => server.freezeDraft(textPrompt())],
     [
       "an unpublished prompt",
       async () => {
@@ -199,7 +199,7 @@ describe("someone else's id gets the same response as an id that never existed, 
   });
 
   test("an author has no better view of their own draft than anyone else", async () => {
-    const { promptVersionId } = await server.publish(textPrompt(), { isDraft: true, authorId: owner.accountId });
+    const { promptVersionId } = await server.freezeDraft(textPrompt(), { authorId: owner.accountId });
     const answer = await postRun(owner.client, bodyOf(promptVersionId, { topic: "tea" }));
     expect(answer.httpStatus).toBe(404);
   });

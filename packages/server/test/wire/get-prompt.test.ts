@@ -35,8 +35,8 @@ describe("a published prompt", () => {
     const slug = "three-versions";
     const first = await server.publish(promptFile({ slug, title: "One" }), { authorId });
     const second = await server.publish(promptFile({ slug, title: "Two" }), { authorId });
-    const draft = await server.publish(promptFile({ slug, title: "Draft" }), { authorId, isDraft: true });
     const { promptId } = first;
+    const draft = await server.freezeDraft(promptFile({ slug, title: "Draft" }), { authorId, promptId });
     const title = async (versionId?: string) => (await caller.client.prompts.get(promptId, { versionId })).title;
     expect(await title()).toBe("Two");
     expect(await title(first.promptVersionId)).toBe("One");

@@ -123,7 +123,7 @@ describe("a row", () => {
     const slug = "pangolin";
     const first = await server.publish(promptFile({ slug, title: "Pangolin one" }), { authorId });
     const second = await server.publish(promptFile({ slug, title: "Pangolin two" }), { authorId });
-    await server.publish(promptFile({ slug, title: "Pangolin draft" }), { authorId, isDraft: true });
+    await server.freezeDraft(promptFile({ slug, title: "Pangolin draft" }), { authorId, promptId: first.promptId });
     expect(await find("pangolin", first.promptId)).toMatchObject({
       title: "Pangolin two",
       promptVersionId: second.promptVersionId,
@@ -144,7 +144,7 @@ describe("what is found", () => {
 
   test("is neither a video nor a draft", async () => {
     await server.publish(promptFile({ title: "Kakapo film", model: "sandbox/video" }));
-    await server.publish(promptFile({ title: "Kakapo draft" }), { isDraft: true });
+    await server.freezeDraft(promptFile({ title: "Kakapo draft" }));
     await server.publish(promptFile({ title: "Kakapo text" }));
     expect(await titles("kakapo")).toEqual(["Kakapo text"]);
   });

@@ -11,7 +11,7 @@ import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
 import { findPromptOf, parsePromptFile } from "../checks/parse-prompt-file.ts";
 import { slugOfDraft, withOwnIds } from "../publishing/new-prompt-or-version.ts";
-import { publishIn, publishVersions, type Publication } from "../publishing/publish.ts";
+import { publishIn, storeFrozen, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
 import {
   countNewDrafts,
@@ -319,10 +319,9 @@ export async function freezeDraft(
     if (now?.revision !== revision) throw changedMeanwhile(now, revision);
     const made = await frozen(tx, now);
     if (made !== null) return { promptVersionId: made, source };
-    const [version] = await publishVersions(tx, [{ ...source, promptId, isNew: false }], { ...options, isDraft: true });
-    if (version === undefined) throw new Error("Freezing a draft returned no version.");
-    if (model === null) await setFrozenVersion(tx, promptId, version.id);
-    return { promptVersionId: version.id, source };
+    const promptVersionId = await storeFrozen(tx, { ...source, promptId, isNew: false }, options);
+    if (model === null) await setFrozenVersion(tx, promptId, promptVersionId);
+    return { promptVersionId, source };
   });
 }
 

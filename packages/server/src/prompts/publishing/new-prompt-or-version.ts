@@ -64,7 +64,7 @@ export function describeUnknownId(named: string | null, promptId: string | null)
 export async function findTargets(
   tx: Tx,
   sources: readonly PromptSource[],
-  options: { readonly authorId: string; readonly newId: () => string; readonly isDraft?: boolean },
+  options: { readonly authorId: string; readonly newId: () => string },
 ): Promise<Target[]> {
   const ownSlugs = await listOwnSlugs(tx, options.authorId);
   const read = await withOwnIds(tx, sources, options.authorId);
@@ -76,7 +76,7 @@ export async function findTargets(
   const replacedTitle = await findReplacedTitles(tx, apart, ownSlugs);
   return apart.map((source) => {
     const known = source.promptId === null ? undefined : named.get(source.promptId);
-    if (known !== undefined) return targetOfKnown(source, known, { ownSlugs, isDraft: options.isDraft === true });
+    if (known !== undefined) return targetOfKnown(source, known, ownSlugs);
     const holder = ownSlugs.get(source.slug);
     if (holder !== undefined)
       return { source, promptId: holder, ownSlug: source.slug, isNew: false, replacedTitle: replacedTitle(source) };
@@ -119,13 +119,9 @@ function meantTwice({ title, slug }: PromptSource, other: PromptSource): Problem
   return invalid([{ path: ["body", "source"], code: "conflict", message }]);
 }
 
-function targetOfKnown(
-  source: PromptSource,
-  { id: promptId, slug }: PromptRow,
-  { ownSlugs, isDraft }: { readonly ownSlugs: Map<string, string>; readonly isDraft: boolean },
-): Target {
+function targetOfKnown(source: PromptSource, { id: promptId, slug }: PromptRow, ownSlugs: Map<string, string>): Target {
   const known = { source, promptId, isNew: false, replacedTitle: null };
-  if (isDraft || slug !== slugOfDraft(promptId)) return { ...known, ownSlug: source.slug };
+  if (slug !== slugOfDraft(promptId)) return { ...known, ownSlug: source.slug };
   if (source.slugGiven && ownSlugs.has(source.slug)) {
     const message = `You already have another prompt with the slug ${source.slug}. Give this one a different slug, or edit that prompt.`;
     throw invalid([{ path: ["body", "source"], code: "conflict", message }]);

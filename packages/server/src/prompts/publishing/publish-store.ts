@@ -45,10 +45,10 @@ export async function listOwnIds(db: Queryable, authorId: string, promptIds: rea
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The current titles of these prompts; for a prompt that has only drafts, the title of the newest. */
+/** The titles of the latest versions of these prompts. */
 export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
-  const text = `select distinct on (p.id) p.id, v.title from prompts p join prompt_versions v on v.prompt_id = p.id
-    where p.id = any($1::uuid[]) order by p.id, (v.id = p.latest_version_id) desc nulls last, v.number desc`;
+  const text = `select p.id, v.title from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where p.id = any($1::uuid[])`;
   const rows = await tx.query<{ id: string; title: string }>(text, [promptIds]);
   return new Map(rows.map((row) => [row.id, row.title]));
 }
@@ -168,7 +168,7 @@ export interface VersionNote {
 }
 
 /**
- * Inserts versions, numbered after the prompt's highest number; one version per prompt and call. With `isDraft`, they
+ * Inserts versions, numbered after the prompt's highest number; one version per prompt and call. With `isFrozen`, they
  * have no number and no published_at.
  */
 export async function insertVersions(
@@ -176,10 +176,10 @@ export async function insertVersions(
   versions: readonly NewVersion[],
   {
     estimateBasis,
-    isDraft,
-    note,
-    publishedBy,
-  }: VersionNote & { readonly estimateBasis: string; readonly isDraft: boolean },
+    isFrozen = false,
+    note = null,
+    publishedBy = null,
+  }: Partial<VersionNote> & { readonly estimateBasis: string; readonly isFrozen?: boolean },
 ): Promise<void> {
   const text = `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition,
       config, samples, source, estimated_credits, credits_required, estimate_basis, note, published_by, published_at)
@@ -190,7 +190,7 @@ export async function insertVersions(
     from json_to_recordset($1::json) new (id uuid, "promptId" uuid, title text, description text, tags json, model text,
       modality smallint, definition json, config json, samples json, text text, "estimatedCredits" int, "creditsRequired" int)`;
   const rows = versions.map((version) => ({ ...version, modality: MODALITY_NUMBERS[version.modality] }));
-  await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft, note, publishedBy]);
+  await tx.query(text, [JSON.stringify(rows), estimateBasis, isFrozen, note, publishedBy]);
 }
 
 /** Makes these the latest versions. Unpublished prompts are published again. */

@@ -9,6 +9,7 @@ import { Problem } from "../../platform/problem.ts";
 import { estimateBasis, refreshEstimates } from "./estimates.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { parsePromptFile } from "../checks/parse-prompt-file.ts";
+import { freezeAsDraft, type FrozenDraft } from "../../../test/prompts/frozen-draft.ts";
 import {
   catalogue,
   parseOne,
@@ -45,11 +46,14 @@ function fresh(file: string): PromptSource {
   return { ...source, title: `${source.title} ${newId()}`, slug: `${source.slug}-${newId().slice(-12)}` };
 }
 
-async function publish(source: PromptSource, options: { author?: string; isDraft?: boolean } = {}) {
-  const { author = authorId, isDraft = false } = options;
-  const [published] = await publishPrompts(db, [source], { authorId: author, catalogue, newId, isDraft });
+async function publish(source: PromptSource, { author = authorId } = {}) {
+  const [published] = await publishPrompts(db, [source], { authorId: author, catalogue, newId });
   if (published === undefined) throw new Error("Nothing was published.");
   return published;
+}
+
+function freeze(text: string, promptId?: string): Promise<FrozenDraft> {
+  return freezeAsDraft({ db, catalogue }, text, { accountId: authorId, promptId });
 }
 
 async function indexed(promptId: string): Promise<string[]> {
@@ -127,9 +131,8 @@ describe("publishing", () => {
     const first = await publish(source);
     expect(first.replacedTitle).toBeNull();
     expect((await publish(source)).replacedTitle).toBeNull();
-    const draft = await publish({ ...source, title: "Draft" }, { isDraft: true });
-    const renamed = await publish({ ...source, title: "Renamed" });
-    expect([draft.replacedTitle, renamed.replacedTitle]).toEqual([source.title, source.title]); // no draft's title
+    await freeze(TEA_POEM, first.promptId);
+    expect((await publish({ ...source, title: "Renamed" })).replacedTitle).toBe(source.title); // not the draft's title
     expect((await publish({ ...source, title: "Meant", slugGiven: true })).replacedTitle).toBeNull();
     expect((await publish({ ...source, title: "Meant too", promptId: first.promptId })).replacedTitle).toBeNull();
   });
@@ -278,7 +281,7 @@ describe("publishing", () => {
 
 describe("drafts", () => {
   test("a draft's version has no number, and can be neither run nor found", async () => {
-    const draft = await publish(fresh(TEA_POEM), { isDraft: true });
+    const draft = await freeze(TEA_POEM);
     expect(await liveVersion(draft.promptVersionId)).toBeNull();
     expect(await indexed(draft.promptId)).toEqual([]);
     const numbers = await db.query("select number from prompt_versions where id = $1", [draft.promptVersionId]);
@@ -288,14 +291,14 @@ describe("drafts", () => {
   test("a draft does not replace the published version", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
-    await publish({ ...source, title: "A draft nobody may see" }, { isDraft: true });
+    await freeze(TEA_POEM.replace("Tea poem", "A draft nobody may see"), first.promptId);
     expect(await indexed(first.promptId)).toEqual([first.promptVersionId]);
     const rows = await db.query("select latest_version_id as id from prompts where id = $1", [first.promptId]);
     expect(rows).toEqual([{ id: first.promptVersionId }]);
   });
 
   test("a prompt with only drafts cannot be unpublished or republished", async () => {
-    const draft = await publish(fresh(TEA_POEM), { isDraft: true });
+    const draft = await freeze(TEA_POEM);
     expect(await unpublishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
     expect(await republishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
   });
@@ -335,7 +338,8 @@ describe("unpublishing", () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     await unpublishPrompt(db, first.promptId);
-    expect((await publish(source, { isDraft: true })).isPublishedAgain).toBe(false);
+    await freeze(TEA_POEM, first.promptId);
+    expect(await indexed(first.promptId)).toEqual([]);
     const second = await publish(source);
     expect(await liveVersion(second.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);

@@ -33,10 +33,6 @@ export interface PublishOptions extends Partial<VersionNote> {
   readonly authorId: string;
   readonly catalogue: Catalogue;
   readonly newId: () => string;
-  /**
-   * True: the versions are stored, but nobody can find or read them, and only their author can run them, as test runs.
-   */
-  readonly isDraft?: boolean;
 }
 
 export type PublishedPrompt = Omit<PromptPublication, "version" | "warnings">;
@@ -79,8 +75,8 @@ export async function publishIn(
   await addUserFlags(tx, options.authorId, USER_FLAGS.author);
   const targets = await findTargets(tx, sources, options);
   const targetIds = targets.map((target) => target.promptId);
-  const before = options.isDraft === true ? null : await listPrompts(tx, targetIds);
-  requireNotBlocked(before?.values() ?? []);
+  const before = await listPrompts(tx, targetIds);
+  requireNotBlocked(before.values());
   const published = new Map<string, PublishedPrompt>();
   for (let at = 0; at < targets.length; at += BATCH_MAX)
     for (const prompt of await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options))
@@ -88,12 +84,12 @@ export async function publishIn(
   return targets.flatMap(({ promptId, replacedTitle }) => {
     const prompt = published.get(promptId);
     if (prompt === undefined) return [];
-    return [{ ...prompt, replacedTitle, isPublishedAgain: before?.get(promptId)?.isUnpublished ?? false }];
+    return [{ ...prompt, replacedTitle, isPublishedAgain: before.get(promptId)?.isUnpublished ?? false }];
   });
 }
 
 async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
-  const current = options.isDraft === true ? [] : await listLatestContents(tx, batch.map(promptIdOf));
+  const current = await listLatestContents(tx, batch.map(promptIdOf));
   const same = new Map(
     current.filter((version) => isSame(version, batch)).map((version) => [version.promptId, version]),
   );
@@ -166,7 +162,7 @@ async function publishTargets(
     named.filter((prompt) => !isCreated(prompt)),
   );
   const contents = targets.map(({ source, promptId, isNew }) => ({ ...source, promptId, isNew }));
-  return publishVersions(tx, contents, { ...options, isDraft: options.isDraft ?? false });
+  return publishVersions(tx, contents, options);
 }
 
 /** The content of a prompt version. */
@@ -180,16 +176,26 @@ export interface VersionContent extends PromptContent, Pick<PromptSource, "modal
 export async function publishVersions(
   tx: Tx,
   contents: readonly VersionContent[],
-  options: Pick<PublishOptions, "catalogue" | "newId" | "note" | "publishedBy"> & { readonly isDraft: boolean },
+  options: Pick<PublishOptions, "catalogue" | "newId" | "note" | "publishedBy">,
 ): Promise<NewVersion[]> {
-  const { isDraft, note = null, publishedBy = null } = options;
+  const { note = null, publishedBy = null } = options;
   if (contents.length === 0) return [];
   const versions = contents.map((content) => newVersion(content, options));
-  await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), isDraft, note, publishedBy });
-  if (isDraft) return versions;
+  await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), note, publishedBy });
   await setLatestVersions(tx, versions);
   await indexVersions(tx, contents, versions);
   return versions;
+}
+
+/** Stores a version that nobody can find or read, and that only its author can run, as test runs. @returns its id. */
+export async function storeFrozen(
+  tx: Tx,
+  content: VersionContent,
+  options: Pick<PublishOptions, "catalogue" | "newId">,
+): Promise<string> {
+  const version = newVersion(content, options);
+  await insertVersions(tx, [version], { estimateBasis: estimateBasis(options.catalogue), isFrozen: true });
+  return version.id;
 }
 
 function newVersion(

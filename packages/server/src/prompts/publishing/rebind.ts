@@ -81,7 +81,7 @@ async function rebindBatch(
   await lockPublishing(tx);
   const prompts = await listRolePrompts(tx, { after, limit: BATCH_MAX, publicAuthor: options.publicAuthor ?? null });
   const changed = prompts.flatMap((prompt) => rebind(prompt, options.catalogue));
-  await publishVersions(tx, changed, { ...options, isDraft: false });
+  await publishVersions(tx, changed, options);
   return { published: changed.length, last: prompts.at(-1)?.promptId ?? null };
 }
 
