@@ -1,6 +1,7 @@
 import type { AppServices } from "./app-services.ts";
 import { isStandby } from "./platform/database/errors.ts";
 import { reasonOf } from "./platform/reason-of.ts";
+import { shareCalls } from "./platform/resilience/share-calls.ts";
 
 /** Processes order runs and expire URLs by their own clocks. */
 const CLOCK_DIFFERENCE_MS_MAX = 5_000;
@@ -71,16 +72,12 @@ const WATCH_MS = 15_000;
 
 /** Logs what is wrong even when nobody requests /readyz. @returns a function that ends it. */
 export function watchReadiness(check: () => Promise<unknown>, everyMs = WATCH_MS): () => Promise<void> {
-  let checking: Promise<unknown> | null = null;
-  const timer = setInterval(() => {
-    checking ??= check().finally(() => {
-      checking = null;
-    });
-  }, everyMs);
+  const checkOnce = shareCalls(check);
+  const timer = setInterval(() => void checkOnce(), everyMs);
   timer.unref();
   return async () => {
     clearInterval(timer);
-    await checking;
+    await checkOnce.untilIdle();
   };
 }
 

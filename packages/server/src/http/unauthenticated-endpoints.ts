@@ -1,5 +1,6 @@
 import type { EndpointEntry } from "@promptd/contract";
 import { Readable } from "node:stream";
+import { shareCalls } from "../platform/resilience/share-calls.ts";
 import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
 import { ownEndpoint, type Endpoint, type OpenFile, type Readiness, type StreamAnswer } from "./endpoint.ts";
@@ -19,7 +20,7 @@ export interface UnauthenticatedEndpointsOptions {
 export function unauthenticatedEndpoints(options: UnauthenticatedEndpointsOptions): Endpoint[] {
   const openApi = perUrl((url) => describe("CALLERS_API", url));
   const manageOpenApi = perUrl((url) => describe("MANAGE_API", url));
-  const readiness = joinCalls(options.readiness);
+  const readiness = shareCalls(options.readiness); // so that the database is asked only once
   return [
     // Says nothing about the database.
     poll("/healthz", async () => ({ data: { healthy: true } })),
@@ -60,15 +61,6 @@ function answerReadiness({ ready, details }: Readiness, isStopping: boolean) {
   const message = isStopping ? "The server is stopping." : "The server is not ready.";
   const text = JSON.stringify({ status: "SERVER_ERROR", message, data: { ready: false, ...details } });
   return { status: 500, text, headers: { "x-should-retry": "true" } };
-}
-
-/** Runs one call at a time: everyone who asks meanwhile shares its result, so the database is asked only once. */
-function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
-  let current: Promise<Result> | null = null;
-  return () => {
-    current ??= call().finally(() => (current = null));
-    return current;
-  };
 }
 
 /** All readers share the same bytes: a text would be copied for each of them, until they have read it. */

@@ -3,6 +3,7 @@ import { createFailureLog, type FailureLog, type Log } from "./log.ts";
 import { systemClock } from "./clock.ts";
 import { createCounter, createGauge } from "./metrics/metrics.ts";
 import { settleWithin } from "./resilience/deadline.ts";
+import { shareCalls } from "./resilience/share-calls.ts";
 
 /** Work that is due periodically in the whole installation: one process wins each run and does everything overdue. */
 export interface Tick {
@@ -71,26 +72,21 @@ export async function startTicks(
   );
   const stopping = new AbortController();
   const running = new Map<Tick, Promise<void>>();
-  let polling: Promise<void> | null = null;
   const claims = claimsLog(log);
-  const poll = async (): Promise<void> => {
+  const poll = shareCalls(async () => {
     const idle = ticks.filter((tick) => !running.has(tick));
     for (const tick of await takeDueTicks(db, idle, claims)) {
       const run = runTick(tick, log, stopping.signal).finally(() => running.delete(tick));
       running.set(tick, run);
     }
-  };
-  const timer = setInterval(() => {
-    polling ??= poll().finally(() => {
-      polling = null;
-    });
-  }, POLL_MS);
+  });
+  const timer = setInterval(() => void poll(), POLL_MS);
   timer.unref();
   return {
     stop: async () => {
       clearInterval(timer);
       stopping.abort();
-      await polling;
+      await poll.untilIdle();
       if (await settleWithin(running.values(), stopTimeoutMs)) return;
       const left = [...running.keys()].map(({ name }) => name);
       log.warn({ ticks: left }, "periodic work did not finish in time and was abandoned");

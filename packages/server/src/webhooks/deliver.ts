@@ -15,6 +15,7 @@ import { createFailureLog, type Log } from "../platform/log.ts";
 import { createCounter } from "../platform/metrics/metrics.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
+import { shareCalls } from "../platform/resilience/share-calls.ts";
 import { claimDeliveries, settleAttempt, type AttemptOutcome, type ClaimedDelivery } from "./deliveries-store.ts";
 import { signatureHeaders } from "./sign-event.ts";
 import type { SecretVault } from "./webhook-secrets.ts";
@@ -81,7 +82,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const live = new Map<Promise<void>, ClaimedDelivery>();
   const stopping = new AbortController();
   let after = START;
-  let sweeping: Promise<void> | null = null;
   let isStopping = false;
   /**
    * Deliveries that now have room may be behind the point that the current round has passed, so a wake makes it start
@@ -122,13 +122,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
     return !isStopping && (claimed.length > 0 || next !== null || wakes > wakesBefore);
   };
-  const sweep = async (): Promise<void> => {
+  const deliverDue = shareCalls(async () => {
     for (let isMore = true; isMore;) isMore = await claimOnce();
-  };
-  const deliverDue = (): Promise<void> =>
-    (sweeping ??= sweep().finally(() => {
-      sweeping = null;
-    }));
+  });
   const poll = (): void => {
     if (timer === undefined || isStopping) return;
     wakes += 1;
@@ -147,7 +143,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       clearInterval(timer);
       await settleWithin(live.keys(), STOP_TIMEOUT_MS);
       stopping.abort(new Error("The process is stopping."));
-      await sweeping?.catch(() => undefined);
+      await deliverDue.untilIdle();
       await Promise.allSettled(live.keys());
     },
   };

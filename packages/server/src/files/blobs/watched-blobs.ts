@@ -4,6 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import { finished, Transform, type Readable } from "node:stream";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import type { FilesContext } from "../files-context.ts";
 import { StorageFailure, type BlobStore, type OpenBlob } from "./blob-store.ts";
 import type { Spool } from "./spool.ts";
@@ -29,7 +30,6 @@ export function watchStorage(
   { newId, log, monotonicMs }: Pick<FilesContext, "newId" | "log"> & { readonly monotonicMs: () => number },
 ): WatchedStorage {
   let isBroken = false;
-  let probing: Promise<boolean> | null = null;
   let probedAtMs = -Infinity;
   let storedAtMs = -Infinity;
 
@@ -52,22 +52,19 @@ export function watchStorage(
       throw new StorageFailure("A file could not be stored.", { cause });
     }
   };
-  const probe = async (): Promise<boolean> => {
+  const probe = async (): Promise<void> => {
     const key = newId();
     const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // on a compressing file system zeros take no space
     await write(() => inner.put(key, () => [bytes], PROBE_BYTES)).catch(() => {});
     await inner.delete(key).catch(() => {}); // otherwise the orphan sweep removes it
+  };
+  const tryWrite = shareCalls(async () => {
+    if (monotonicMs() - probedAtMs >= PROBE_EVERY_MS) {
+      probedAtMs = monotonicMs();
+      await probe();
+    }
     return !isBroken;
-  };
-  const tryWrite = (): Promise<boolean> => {
-    if (probing !== null) return probing;
-    if (monotonicMs() - probedAtMs < PROBE_EVERY_MS) return Promise.resolve(!isBroken);
-    probedAtMs = monotonicMs();
-    probing = probe().finally(() => {
-      probing = null;
-    });
-    return probing;
-  };
+  });
 
   return {
     blobs: {

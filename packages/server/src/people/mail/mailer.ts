@@ -7,6 +7,7 @@ import type { Config } from "../../platform/config/config.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
 import type { SendMail } from "./smtp.ts";
 
@@ -41,18 +42,13 @@ export function openMailer(options: MailerOptions): Mailer | null {
   // Loaded at the first delivery: most processes never send mail.
   const openSmtp = async () => (await import("./smtp.ts")).createSmtp({ url, from });
   let opened: Promise<SendMail> | null = null;
-  let delivering: Promise<void> | null = null;
-  const deliverAll = async (stop?: AbortSignal): Promise<void> => {
+  const deliverDue = shareCalls(async (stop?: AbortSignal): Promise<void> => {
     for (let mail = await takeDueMail(db, ATTEMPT_SECONDS); mail !== null;) {
       await deliver(mail, await (opened ??= openSmtp()), options);
       if (stop?.aborted === true) return;
       mail = await takeDueMail(db, ATTEMPT_SECONDS);
     }
-  };
-  const deliverDue = (stop?: AbortSignal): Promise<void> =>
-    (delivering ??= deliverAll(stop).finally(() => {
-      delivering = null;
-    }));
+  });
   const deliverSoon = () => {
     deliverDue().catch((error: unknown) =>
       log.warn({ err: error }, "emails could not be delivered; waiting for the next attempt"),

@@ -3,6 +3,7 @@
  * the mean is removed arithmetically, so that it can change without touching them.
  */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 
 export interface Neighbor {
   readonly doc: number;
@@ -42,7 +43,6 @@ export class VectorMatrix {
   readonly #sum: Float64Array;
   #mean: Mean;
   #meanCount = 0;
-  #settling: Promise<void> | null = null;
   readonly #hasShippedMean: boolean;
 
   constructor({ dims, shippedMean, capacity = 0 }: MatrixOptions) {
@@ -97,12 +97,7 @@ export class VectorMatrix {
   }
 
   /** Recomputes the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
-  settle(): Promise<void> {
-    this.#settling ??= this.#renew().finally(() => {
-      this.#settling = null;
-    });
-    return this.#settling;
-  }
+  readonly settle = shareCalls(() => this.#renew());
 
   /** Meanwhile, scans continue with the old mean and its scales. */
   async #renew(): Promise<void> {
