@@ -1,6 +1,6 @@
 import { readCreditsMetrics } from "./credits/index.ts";
 import type { Database, Queryable } from "./platform/database/database.ts";
-import { familyOf, type Family } from "./platform/metrics/metrics.ts";
+import { singleFamily, type Family } from "./platform/metrics/metrics.ts";
 import { orAborted, withDeadline } from "./platform/resilience/deadline.ts";
 import { readRunsMetrics } from "./runs/index.ts";
 import { readWebhooksMetrics } from "./webhooks/index.ts";
@@ -19,5 +19,5 @@ export async function readInstallationMetrics(db: Database): Promise<Family[]> {
     name: "promptd_database_up",
     help: "1 if the database answered this scrape of this process in time; otherwise 0, and the metrics of the installation are missing.",
   };
-  return [familyOf(up, [], [[[], families === null ? 0 : 1]]), ...(families ?? [])];
+  return [singleFamily(up, families === null ? 0 : 1), ...(families ?? [])];
 }

@@ -1,7 +1,7 @@
 import type { ManagedCredits } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import { familyOf, type Family } from "../platform/metrics/metrics.ts";
+import { singleFamily, type Family } from "../platform/metrics/metrics.ts";
 import { Problem } from "../platform/problem.ts";
 
 export async function isFrozen(db: Database, accountId: string): Promise<boolean> {
@@ -92,5 +92,5 @@ export async function readCreditsMetrics(db: Queryable): Promise<Family[]> {
     name: "promptd_installation_frozen_accounts",
     help: "Frozen accounts of the installation, whose ledger does not add up or which an operator froze.",
   };
-  return [familyOf(frozen, [], [[[], row?.frozen ?? 0]])];
+  return [singleFamily(frozen, row?.frozen ?? 0)];
 }

@@ -4,7 +4,7 @@ import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { firstIdOfMs } from "../platform/ids.ts";
-import { familyOf, type Family } from "../platform/metrics/metrics.ts";
+import { singleFamily, type Family } from "../platform/metrics/metrics.ts";
 import { doInBatches } from "../platform/periodic-work.ts";
 import type { SealedSecrets, WebhookOfAccount } from "./webhooks-store.ts";
 
@@ -234,5 +234,5 @@ export async function readWebhooksMetrics(db: Queryable): Promise<Family[]> {
     name: "promptd_installation_webhook_deliveries_pending",
     help: `Webhook deliveries of the installation that are due or wait for their next attempt; at most ${COUNTED_MAX} are counted.`,
   };
-  return [familyOf(pending, [], [[[], row?.pending ?? 0]])];
+  return [singleFamily(pending, row?.pending ?? 0)];
 }

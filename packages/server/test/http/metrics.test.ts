@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { metricsEndpoint } from "../../src/http/metrics-endpoint.ts";
-import { familyOf } from "../../src/platform/metrics/metrics.ts";
+import { singleFamily } from "../../src/platform/metrics/metrics.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { parseMetrics, readMetrics } from "../support/read-metrics.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -82,7 +82,7 @@ function statusOf(url: string, headers: Readonly<Record<string, string>> = {}): 
 
 describe("a reader of the metrics", () => {
   async function open(token: string | null, { host, isPublic = false }: { host?: string; isPublic?: boolean } = {}) {
-    const readInstallation = async () => [familyOf({ name: "promptd_x", help: "Of the installation." }, [], [[[], 1]])];
+    const readInstallation = async () => [singleFamily({ name: "promptd_x", help: "Of the installation." }, 1)];
     const edge = await startEdge(
       { endpoints: [metricsEndpoint({ role: "api", token, isPublic, readInstallation })] },
       { host },

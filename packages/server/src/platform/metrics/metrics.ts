@@ -105,9 +105,18 @@ export function createGauge<const Names extends readonly string[]>(described: De
   };
 }
 
-/** A metric that is read only when it is rendered, such as from the database. Values with the same labels are added up. */
+interface DescribedFamily extends Described {
+  readonly type?: "counter" | "gauge";
+}
+
+/** A metric that is read only when it is rendered, such as from the database, and has no labels. */
+export function singleFamily(described: DescribedFamily, value: number): Family {
+  return familyOf(described, [], [[[], value]]);
+}
+
+/** The same with labels. Values with the same labels are added up. */
 export function familyOf<const Names extends readonly string[]>(
-  { type = "gauge", ...described }: Described & { readonly type?: "counter" | "gauge" },
+  { type = "gauge", ...described }: DescribedFamily,
   labels: Names,
   read: ReturnType<Read<Names>>,
 ): Family {

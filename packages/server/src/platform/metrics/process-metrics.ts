@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { VERSION } from "../version.ts";
-import { familyOf, type Family } from "./metrics.ts";
+import { familyOf, singleFamily, type Family } from "./metrics.ts";
 
 /** Measured from the first scrape on: its timer wakes an idle process. */
 let delays: ReturnType<typeof monitorEventLoopDelay> | null = null;
@@ -10,12 +10,12 @@ const DELAY_RESOLUTION_MS = 20;
 export function readProcessMetrics(role: string): Family[] {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  const one = (name: string, help: string, value: number) => familyOf({ name, help }, [], [[[], value]]);
+  const one = (name: string, help: string, value: number) => singleFamily({ name, help }, value);
   const cpu = { name: "process_cpu_seconds_total", help: "CPU time of this process.", type: "counter" } as const;
   const info = { name: "promptd_info", help: "Always 1. The labels say which promptd this process is." };
   return [
     familyOf(info, ["version", "role"], [[[VERSION, role], 1]]),
-    familyOf(cpu, [], [[[], (user + system) / 1e6]]),
+    singleFamily(cpu, (user + system) / 1e6),
     one("process_resident_memory_bytes", "Resident memory of this process.", rss),
     one("process_start_time_seconds", "When this process started, in Unix time.", performance.timeOrigin / 1_000),
     one("nodejs_heap_size_used_bytes", "JavaScript heap in use in this process.", heapUsed),
