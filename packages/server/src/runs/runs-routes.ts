@@ -6,6 +6,7 @@ import { isOutage } from "../platform/database/errors.ts";
 import { faultPoint } from "../platform/fault-injection.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
+import { cancelRun, type CancelOptions } from "./cancel-run.ts";
 import { createRun, type CreateRunOptions } from "./create/create-run.ts";
 import { readIdempotency } from "./create/idempotency.ts";
 import { listRuns } from "./read/list-runs.ts";
@@ -13,10 +14,10 @@ import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
 import { isFinal } from "./run-state.ts";
 import { runEvents } from "./wait/run-events.ts";
 import type { RunFollowers } from "./wait/run-followers.ts";
-import { cancelRunRow, getRun } from "./runs-store.ts";
+import { getRun } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
 
-export interface RunsRoutesOptions extends CreateRunOptions {
+export interface RunsRoutesOptions extends CreateRunOptions, CancelOptions {
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly newId: () => string;
@@ -25,8 +26,6 @@ export interface RunsRoutesOptions extends CreateRunOptions {
   readonly syncWaitMs: number;
   /** A run was created and committed, and is waiting: wake the workers. */
   readonly onCreated: (runId: string) => void;
-  /** A run was canceled while a worker had it: notify that worker, and everyone waiting for the run. */
-  readonly onCanceled: (runId: string) => void;
 }
 
 /** No proxy may buffer or store live events. */
@@ -223,9 +222,6 @@ async function follow(runId: string, context: RequestContext, options: RunsRoute
 
 async function cancel(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   const { accountId } = context.caller;
-  const { accountLocks, db } = options;
-  const outcome = await accountLocks.run(accountId, (limits) => cancelRunRow(db, accountId, runId, limits));
-  if (outcome === "not_found") throw notFound("run", runId);
-  if (outcome !== "finished") options.onCanceled(runId);
-  return { data: await getRun(db, accountId, runId) };
+  if ((await cancelRun(accountId, runId, options)) === "not_found") throw notFound("run", runId);
+  return { data: await getRun(options.db, accountId, runId) };
 }

@@ -4,18 +4,10 @@ import { serverBusy } from "../../http/body/body-budget.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { notFound, orNotFound } from "../../platform/problem.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
-import type { AccountLockQueue } from "../create/account-lock-queue.ts";
-import { cancelRunRow } from "../runs-store.ts";
+import type { CancelOptions } from "../cancel-run.ts";
 import { streamResults } from "./batch-results.ts";
-import {
-  cancelBatchRow,
-  collectBatch,
-  findBatch,
-  listBatches,
-  listOpenRuns,
-  resumeBatchRow,
-  type BatchOfAccount,
-} from "./batches-store.ts";
+import { cancelBatchRow, findBatch, listBatches, resumeBatchRow, type BatchOfAccount } from "./batches-store.ts";
+import { cancelRunsOf } from "./cancel-batch.ts";
 import { createBatch, type CreateBatchOptions } from "./create-batch.ts";
 
 export interface BatchesRoutesOptions extends CreateBatchOptions, CancelOptions {
@@ -24,13 +16,6 @@ export interface BatchesRoutesOptions extends CreateBatchOptions, CancelOptions 
   readonly baseUrl: () => string;
   /** Called when there is something to start. */
   readonly onReady: () => void;
-}
-
-export interface CancelOptions {
-  readonly db: Database;
-  readonly accountLocks: AccountLockQueue;
-  /** Called when a run was canceled, to notify its worker and everyone waiting for it. */
-  readonly onCanceled: (runId: string) => void;
 }
 
 /** Checking ten thousand items takes half a second of CPU time, so each account gets one check at a time. */
@@ -108,18 +93,4 @@ function keyOf({ caller }: RequestContext): string {
 
 async function getBatch(db: Database, batch: BatchOfAccount): Promise<Batch> {
   return orNotFound(await findBatch(db, batch), "batch", batch.batchId);
-}
-
-/**
- * Cancels the started runs of a canceled batch, each like a single run. If this is interrupted, a later pass finishes
- * it.
- */
-export async function cancelRunsOf(batch: BatchOfAccount, options: CancelOptions): Promise<void> {
-  const { db, accountLocks, onCanceled } = options;
-  for (const runId of await listOpenRuns(db, batch)) {
-    const { accountId } = batch;
-    const outcome = await accountLocks.run(accountId, (limits) => cancelRunRow(db, accountId, runId, limits));
-    if (outcome !== "finished" && outcome !== "not_found") onCanceled(runId);
-  }
-  await collectBatch(db, batch);
 }

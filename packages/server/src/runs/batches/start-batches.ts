@@ -13,7 +13,8 @@ import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
-import { cancelRunsOf, type CancelOptions } from "./batches-routes.ts";
+import type { CancelOptions } from "../cancel-run.ts";
+import { cancelRunsOf } from "./cancel-batch.ts";
 import { listWaitingItems, NOT_TO_START, readItemInputs, refuseItem, startItem } from "./batch-items-store.ts";
 import { collectBatch, listOpenBatches, pauseBatch, unpauseBatch, type OpenBatch } from "./batches-store.ts";
 import { issuesOf } from "./check-items.ts";
@@ -204,7 +205,7 @@ async function afterRefusal(error: unknown, batch: OpenBatch, item: number, opti
   if (codeOf(error) === NOT_TO_START) return false; // canceled, or another process is starting it
   if (!(error instanceof Problem)) throw error;
   if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account must end first
-  if (reasonOf(error) !== null) {
+  if (pauseReasonOf(error) !== null) {
     await pause(batch, error, options);
     return false;
   }
@@ -214,22 +215,22 @@ async function afterRefusal(error: unknown, batch: OpenBatch, item: number, opti
 }
 
 async function pause(batch: OpenBatch, problem: Problem, { create, log }: Starting): Promise<void> {
-  const reason = reasonOf(problem);
+  const reason = pauseReasonOf(problem);
   if (reason === null) throw problem;
   await pauseBatch(create.db, batch, { reason, message: problem.message, isForOwner: reason === "KEY_NOT_VALID" });
   if (batch.status !== "paused") log.info({ batchId: batch.batchId, reason }, "a batch was paused");
 }
 
-const REASONS: Partial<Record<ErrorCode, BatchPause>> = {
+const PAUSE_REASONS: Partial<Record<ErrorCode, BatchPause>> = {
   UNAUTHORIZED_ERROR: "KEY_NOT_VALID",
   NOT_FOUND_ERROR: "PROMPT_NOT_FOUND",
   GONE_ERROR: "MODEL_RETIRED",
 };
 
 /** Why nothing of the batch can be started; null: the problem concerns only this item, or resolves itself. */
-function reasonOf(problem: Problem): BatchPause | null {
+function pauseReasonOf(problem: Problem): BatchPause | null {
   const { code, data } = problem;
   if (code === "PAYMENT_REQUIRED_ERROR") return (data as { readonly reason: BatchPause }).reason;
   const isNotAllowed = code === "VALIDATION_ERROR" && issuesOf(problem).some((issue) => issue.code === "not_allowed");
-  return isNotAllowed ? "PROMPT_NOT_ALLOWED" : (REASONS[code] ?? null);
+  return isNotAllowed ? "PROMPT_NOT_ALLOWED" : (PAUSE_REASONS[code] ?? null);
 }
