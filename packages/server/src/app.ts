@@ -18,15 +18,7 @@ import { enableFaults } from "./platform/fault-injection.ts";
 import { startTicks, type Tick } from "./platform/periodic-work.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
-import {
-  createBatchStarter,
-  createUsesCount,
-  deleteOldPieces,
-  pruneIdempotencyKeys,
-  type Worker,
-  createUsageRollUp,
-  deleteOldUsage,
-} from "./runs/index.ts";
+import { createBatchStarter, runsTicks, type Worker } from "./runs/index.ts";
 import { webhooksTicks } from "./webhooks/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
@@ -154,24 +146,20 @@ async function listen(
 
 /** Seconds between ticks. Each is as rare as its guarantee permits. */
 function periodicWork(services: AppServices): Tick[] {
-  const { config, log, db, files, models, catalogue, search } = services;
+  const { log, db, files, models, catalogue, search } = services;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
     ...peopleTicks(services),
+    ...webhooksTicks(services),
+    ...runsTicks(services),
     ...batchTicks(services),
     { name: "account-deletions", everySeconds: 15, run: services.finishDeletions },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
-    { name: "uses", everySeconds: 5, run: createUsesCount(db) },
-    { name: "idempotency", everySeconds: 600, run: (stop) => pruneIdempotencyKeys(db, stop) },
-    { name: "run-pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
     { name: "credit-expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "author-earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
-    { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
-    { name: "usage-prune", everySeconds: 3_600, run: () => deleteOldUsage(db, config.PROMPTD_USAGE_DAYS) },
-    ...webhooksTicks(services),
     { name: "ledger-audit", everySeconds: 60, run: createAudit(db, log) },
   ];
 }

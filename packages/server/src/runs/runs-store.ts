@@ -1,8 +1,7 @@
 import type { OutputItem, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
-import type { Database, Queryable, Tx, TxOptions } from "../platform/database/database.ts";
-import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
-import { familyOf, type Family } from "../platform/metrics/metrics.ts";
+import type { Database, Queryable, TxOptions } from "../platform/database/database.ts";
+import { idTimeMs } from "../platform/ids.ts";
 import { notFound } from "../platform/problem.ts";
 import { describePublicId } from "../prompts/index.ts";
 import { runEnds } from "./run-metrics.ts";
@@ -195,115 +194,6 @@ export async function cancelRunRow(
   return outcome;
 }
 
-export interface UncountedUses {
-  /** Number of runs per prompt version. */
-  readonly uses: ReadonlyMap<string, number>;
-  /** False: the span ended before all runs were counted. */
-  readonly isAll: boolean;
-}
-
-/** A mark further ahead than this was set by a wrong clock, not by a clock that is slightly off. */
-const MARK_AHEAD_MAX_MS = 60_000;
-
-/**
- * Returns the runs of the next `spanMs` after the mark that are at least `settleMs` old, and moves the mark in the same
- * transaction. Times are the database's. A mark in the future is moved back to the present: runs of a time that comes
- * twice may be counted twice, but while a mark stood a year ahead, a whole year of runs would not be counted at all.
- */
-export async function takeUncountedUses(
-  tx: Tx,
-  { settleMs, spanMs }: { readonly settleMs: number; readonly spanMs: number },
-): Promise<UncountedUses> {
-  const [mark] = await tx.query<{ counted_to: string; now: Date }>(
-    "select counted_to, promptd_now() as now from run_counts where name = 'uses' for update",
-  );
-  if (mark === undefined) throw new Error("The count of uses has no mark.");
-  const fromMs = idTimeMs(mark.counted_to);
-  const endMs = mark.now.getTime() - settleMs;
-  if (fromMs >= endMs) {
-    if (fromMs > endMs + MARK_AHEAD_MAX_MS) await moveUsesMark(tx, firstIdOfMs(endMs));
-    return { uses: new Map(), isAll: true };
-  }
-  const toMs = Math.min(endMs, fromMs + spanMs);
-  const rows = await tx.query<{ prompt_version_id: string; uses: number }>(
-    `select prompt_version_id, count(*) as uses from runs where id >= $1 and id < $2
-     group by prompt_version_id order by prompt_version_id`,
-    [mark.counted_to, firstIdOfMs(toMs)],
-  );
-  await moveUsesMark(tx, firstIdOfMs(toMs));
-  return { uses: new Map(rows.map((row) => [row.prompt_version_id, row.uses])), isAll: toMs === endMs };
-}
-
-async function moveUsesMark(tx: Tx, countedTo: string): Promise<void> {
-  await tx.query("update run_counts set counted_to = $1 where name = 'uses'", [countedTo]);
-}
-
 function toRun(run: Run): Run {
   return { ...run, outputs: visibleOutputs(run.runStatus, run.outputs) };
-}
-
-/** Counting stops here, which bounds what a scrape costs: counting 100,000 waiting runs takes 20 to 60 ms (2026-11-28). */
-const COUNTED_MAX = 100_000;
-
-interface Counts {
-  readonly waiting: number;
-  readonly waitingSeconds: number;
-  readonly running: number;
-  readonly workers: number;
-  readonly runningBatches: number;
-  readonly pausedBatches: number;
-}
-
-/** Reads only partial indexes: runs and batches that are not final. A worker counts for the longest lease. */
-const COUNT = `select waiting, waiting_seconds as "waitingSeconds",
-    (select count(*)::int from runs where worker is not null) as running,
-    (select count(*)::int from workers where heartbeat_at > promptd_now() - interval '1 min') as workers,
-    running as "runningBatches", paused as "pausedBatches"
-  from (
-    select count(*)::int as waiting,
-      coalesce(greatest(extract(epoch from promptd_now() - min(run_at)), 0), 0)::float8 as waiting_seconds
-    from (select run_at from runs where worker is null and finished_at is null limit $1) w
-  ) waiting_runs, (
-    select count(*) filter (where status = 'running')::int as running, count(*) filter (where status = 'paused')::int as paused
-    from batches where finished_at is null
-  ) open_batches`;
-
-/** Reads how many runs, workers, and batches the installation has. */
-export async function readRunsMetrics(db: Queryable): Promise<Family[]> {
-  const [counts] = await db.query<Counts>({ name: "runs_metrics", text: COUNT }, [COUNTED_MAX]);
-  if (counts === undefined) throw new Error("The database did not count the runs.");
-  const { waiting, waitingSeconds, running, workers, runningBatches, pausedBatches } = counts;
-  const runs = {
-    name: "promptd_installation_runs",
-    help: `Runs of the installation that are not final, by state; of the waiting runs, at most ${COUNTED_MAX} are counted.`,
-  };
-  const oldest = {
-    name: "promptd_installation_longest_wait_seconds",
-    help: "How long the waiting run that was due first has been due, in the installation.",
-  };
-  const alive = {
-    name: "promptd_installation_workers",
-    help: "Workers of the installation with a heartbeat within the last minute.",
-  };
-  const batches = { name: "promptd_installation_batches", help: "Batches of the installation, by state." };
-  return [
-    familyOf(
-      runs,
-      ["state"],
-      [
-        [["waiting"], waiting],
-        [["running"], running],
-      ],
-    ),
-    familyOf(oldest, [], [[[], waitingSeconds]]),
-    familyOf(alive, [], [[[], workers]]),
-    familyOf(
-      batches,
-      ["state"],
-      [
-        [["running"], runningBatches],
-        [["paused"], pausedBatches],
-      ],
-    ),
-  ];
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database, Tx } from "../../src/platform/database/database.ts";
 import { firstIdOfMs } from "../../src/platform/ids.ts";
-import { createUsesCount } from "../../src/runs/index.ts";
+import { createUsesCount } from "../../src/runs/usage/count-uses.ts";
 import { openEngine, stopClock, type Engine } from "./engine-fixture.ts";
 
 const NOW_MS = 1_800_000_000_000;

@@ -2,7 +2,7 @@
 import type { BatchResult, OutputItem } from "@promptd/contract";
 import type { StreamAnswer } from "../../http/endpoint.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { csvForm, JSON_LINES, streamLines } from "../stream-rows.ts";
+import { csvForm, JSON_LINES, streamLines } from "../read/stream-rows.ts";
 import { listResults } from "./batch-results-store.ts";
 import type { BatchOfAccount } from "./batches-store.ts";
 

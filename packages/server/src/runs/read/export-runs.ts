@@ -2,7 +2,7 @@
 import type { ExportRunsQuery, ManagedRunRow } from "@promptd/contract/manage";
 import type { StreamAnswer } from "../../http/endpoint.ts";
 import type { Queryable } from "../../platform/database/database.ts";
-import { csvForm, JSON_LINES, streamLines } from "../stream-rows.ts";
+import { csvForm, JSON_LINES, streamLines } from "./stream-rows.ts";
 import { listManagedRuns } from "./managed-runs-store.ts";
 
 const COLUMNS = [

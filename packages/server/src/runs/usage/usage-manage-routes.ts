@@ -11,7 +11,7 @@ import { DAY_MS, dayOf, type Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { requireOwnPrompt } from "../../prompts/index.ts";
-import { toCsv } from "../csv.ts";
+import { toCsv } from "../read/csv.ts";
 import { listEarnings, listUsage, type MeasuredEarnings, type MeasuredUsage } from "./usage-store.ts";
 import { listVersionUse } from "./version-use-store.ts";
 

@@ -1,7 +1,7 @@
-import type { Database } from "../platform/database/database.ts";
-import { isStatementTimeout } from "../platform/database/errors.ts";
-import { addUses } from "../prompts/index.ts";
-import { takeUncountedUses } from "./runs-store.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { isStatementTimeout } from "../../platform/database/errors.ts";
+import { addUses } from "../../prompts/index.ts";
+import { takeUncountedUses } from "./uses-store.ts";
 
 /**
  * A run's id is generated before its insert, so the run may commit this much later, on a process whose clock is

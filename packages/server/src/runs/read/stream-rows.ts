@@ -1,7 +1,7 @@
 /** Responses with many rows, as JSON lines or CSV, written while the rows are read. */
 import { Readable } from "node:stream";
-import type { StreamAnswer } from "../http/endpoint.ts";
-import { walkPages } from "../platform/database/pages.ts";
+import type { StreamAnswer } from "../../http/endpoint.ts";
+import { walkPages } from "../../platform/database/pages.ts";
 import { toCsvLine } from "./csv.ts";
 
 /** How rows are written to a file. */
