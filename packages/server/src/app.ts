@@ -133,13 +133,15 @@ async function listen(
   { config, role, log, onListening, localUrl }: AppServices,
   server: HttpServer,
 ): Promise<string | null> {
-  const ofWorker = role === "worker" ? config.PROMPTD_WORKER_METRICS_PORT : null;
-  const address = { host: config.HOST, port: ofWorker ?? config.PORT };
-  const { port, url } = await orListenFailure(address, () => server.listen(address), ofWorker !== null);
-  if (ofWorker !== null) {
+  const metricsPort = role === "worker" ? config.PROMPTD_WORKER_METRICS_PORT : null;
+  if (metricsPort !== null) {
+    const address = { host: config.HOST, port: metricsPort };
+    const { url } = await orListenFailure(address, () => server.listen(address), "PROMPTD_WORKER_METRICS_PORT");
     log.info({ url: `${url}/metrics` }, "serving the metrics of this worker");
     return null;
   }
+  const address = { host: config.HOST, port: config.PORT };
+  const { port } = await orListenFailure(address, () => server.listen(address));
   onListening(port);
   return localUrl();
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { describeFileFailure, reasonOf } from "./platform/reason-of.ts";
+import { codeOf, describeFileFailure, reasonOf } from "./platform/reason-of.ts";
 import { isOutage, OUTAGE_POLICY } from "./platform/database/errors.ts";
 import { retry } from "./platform/resilience/retry.ts";
 
@@ -40,23 +40,24 @@ export async function throughOutage<Result>(
   }
 }
 
-/** Explains why listening failed: the port is in use, or the address does not belong to this machine. */
+/**
+ * Explains why listening failed: the port is in use, or the address does not belong to this machine.
+ * @param portSetting where another port can be chosen.
+ */
 export async function orListenFailure<Result>(
   { host, port }: { readonly host: string; readonly port: number },
   listen: () => Promise<Result>,
-  isOfWorker = false,
+  portSetting = "PORT or --port",
 ): Promise<Result> {
-  const portSetting = isOfWorker ? "PROMPTD_WORKER_METRICS_PORT" : "PORT or --port";
   try {
     return await listen();
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? cause.code : null;
     const text = {
       EADDRINUSE: `Port ${port} is in use on ${host}. Stop the program that uses it, or choose another port with ${portSetting}.`,
       EACCES: `Port ${port} requires a privileged process. Choose a port of 1024 or higher with ${portSetting}.`,
       EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another address with HOST or --host.`,
       ENOTFOUND: `The host "${host}" does not exist. Choose another address with HOST or --host.`,
-    }[String(code)];
+    }[String(codeOf(cause))];
     throw text === undefined ? cause : new StartFailure(text, { cause });
   }
 }
