@@ -61,7 +61,7 @@ export function describeWriteFailure(name: string, error: unknown): string {
 }
 
 /** Such as "ENOENT"; empty when the failure is not the system's. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 

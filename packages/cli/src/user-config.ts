@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, realpath, rename, writeFile } from "node:fs/pro
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
-import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
+import { codeOf, describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
 /** The settings that `promptd login` and `promptd config set` store. */
 export interface UserConfig {
@@ -118,14 +118,14 @@ export async function writePrivately(path: string, text: string): Promise<void> 
 }
 
 /** The file also does not exist when a folder in its path is missing or is a file. */
-const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR"]);
+const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
 /** @returns null when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
     return (await readFile(path, "utf8")).replace(/^\ufeff/, ""); // some editors write one
   } catch (error) {
-    if (error instanceof Error && "code" in error && ABSENT.has(error.code)) return null;
+    if (ABSENT.has(codeOf(error))) return null;
     throw new CommandFailure(describeReadFailure(path, error, "remove it, since a file belongs there"), {
       cause: error,
     });

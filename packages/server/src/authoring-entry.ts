@@ -5,10 +5,10 @@
 import type { PromptPreview } from "@promptd/contract/manage";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { callDirectly, CatalogueError, openAdapter, type Catalogue, type DirectRequest } from "./models/index.ts";
+import { callDirectly, openAdapter, type Catalogue, type DirectRequest } from "./models/index.ts";
 import { systemClock } from "./platform/clock.ts";
 import { createLog } from "./platform/log.ts";
-import { ConfigError, readConfig, type Config, type Environment } from "./platform/config/config.ts";
+import { readConfig, type Config, type Environment } from "./platform/config/config.ts";
 import { diffPrompts, type PromptDiff } from "./prompts/authoring/diff-prompts.ts";
 import { importChecked, type CheckedImport } from "./prompts/authoring/import-checked.ts";
 import { previewPrompt, type PreviewRequest } from "./prompts/authoring/preview-prompt.ts";
@@ -16,7 +16,7 @@ import { tryPrompt, type TrialResult } from "./prompts/authoring/try-prompt.ts";
 import { validatePrompts, type Validation } from "./prompts/authoring/validate-prompts.ts";
 import { findPromptOf, titlesOf, type PromptLimits } from "./prompts/checks/parse-prompt-file.ts";
 import type { ForeignFormat } from "./prompts/format/foreign-format.ts";
-import { parsePromptFile, PromptFileError, type PromptFile, type PromptSource } from "./prompts/index.ts";
+import { parsePromptFile, type PromptFile, type PromptSource } from "./prompts/index.ts";
 import { Problem } from "./platform/problem.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
 
@@ -29,16 +29,7 @@ export interface TestedPrompt {
 export type { CheckedImport, PromptDiff, PromptFile, TrialResult };
 export { promptFileSchema } from "./prompts/format/field-schema.ts";
 export { FOREIGN_FORMATS } from "./prompts/format/foreign-format.ts";
-
-/** Explains a failure that is not a bug (a faulty file, invalid settings); else null. */
-export function explainAuthorFailure(error: unknown): string | null {
-  const isExpected =
-    error instanceof PromptFileError ||
-    error instanceof Problem ||
-    error instanceof ConfigError ||
-    error instanceof CatalogueError;
-  return isExpected ? error.message : null;
-}
+export { explainFailure } from "./explain-failure.ts";
 
 /** Works with one installation's settings: its models, and the most that a run may hold. */
 export class Authoring {

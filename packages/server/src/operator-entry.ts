@@ -8,9 +8,9 @@ import type { App, Role } from "./app.ts";
 import type { LedgerReport } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
 import { DEMO_ACCOUNT, findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
-import { CatalogueError, type ModelLine } from "./models/index.ts";
+import type { ModelLine } from "./models/index.ts";
 import { systemClock } from "./platform/clock.ts";
-import { ConfigError, readConfig, type Config, type Environment } from "./platform/config/config.ts";
+import { readConfig, type Config, type Environment } from "./platform/config/config.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
 import { boundHeapGrowth, returnMemory } from "./platform/v8-heap.ts";
@@ -24,10 +24,8 @@ import { peopleActions } from "./operator/people-actions.ts";
 import { promptActions } from "./operator/prompt-actions.ts";
 import { auditCommand, makeWelcome, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
-import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
-import { PromptFileError } from "./prompts/index.ts";
 import type { CommandContext } from "./read-catalogue.ts";
 import { StartFailure, throughOutage } from "./start-failure.ts";
 
@@ -35,6 +33,7 @@ export type { Demo, Environment, LedgerReport, ModelLine, Plan, Role };
 export type { AccountReport } from "./operator/account-actions.ts";
 export type { ApiKeyReport } from "./operator/key-actions.ts";
 export type { PublishReport } from "./operator/prompt-actions.ts";
+export { explainFailure } from "./explain-failure.ts";
 
 export interface ServeOptions {
   readonly environment: Environment;
@@ -180,17 +179,6 @@ function prepare(environment: Environment): { config: Config; log: Log } {
   // Commands print their own results, so log only what goes wrong.
   const level = config.PROMPTD_LOG_LEVEL === "info" ? "warn" : config.PROMPTD_LOG_LEVEL;
   return { config, log: createLog(level, "stderr") };
-}
-
-/** Explains a failure that is not a bug (invalid settings, a rejected action, a faulty file); else null. */
-export function explainFailure(error: unknown): string | null {
-  const isExpected =
-    error instanceof ConfigError ||
-    error instanceof Problem ||
-    error instanceof PromptFileError ||
-    error instanceof CatalogueError ||
-    error instanceof StartFailure;
-  return isExpected ? error.message : null;
 }
 
 /** Operator actions, by subject. Users are named by email address or id. */

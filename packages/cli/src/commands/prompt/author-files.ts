@@ -36,7 +36,7 @@ export async function runAsAuthor<Result>(
   try {
     return await work(new server.Authoring(io.env), server);
   } catch (error) {
-    const message = server.explainAuthorFailure(error);
+    const message = server.explainFailure(error);
     throw message === null ? error : new CommandFailure(message, { cause: error });
   }
 }

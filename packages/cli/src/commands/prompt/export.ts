@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { codeOf, describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { listAll } from "./own-prompts.ts";
@@ -36,7 +36,7 @@ Wrote 1.`,
           await writeFile(resolve(io.directory, file), text, { flag: args.flag("force") ? "w" : "wx" });
           written.push({ promptId, file });
         } catch (error) {
-          if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) {
+          if (codeOf(error) !== "EEXIST") {
             throw new CommandFailure(describeWriteFailure(file, error), { cause: error });
           }
           left += 1;

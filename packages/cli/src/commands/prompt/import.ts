@@ -2,7 +2,7 @@ import type { CheckedImport } from "@promptd/server/authoring";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { codeOf, describeWriteFailure } from "../../file-failure.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 
@@ -26,7 +26,7 @@ Created 1.`,
     const out = args.required("out");
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
-    const made = await runAsAuthor(io, (authoring, { FOREIGN_FORMATS, explainAuthorFailure }) => {
+    const made = await runAsAuthor(io, (authoring, { FOREIGN_FORMATS, explainFailure }) => {
       const format = FOREIGN_FORMATS.find((each) => each === from);
       if (format === undefined)
         throw new CommandFailure(`--from must be one of: ${FOREIGN_FORMATS.join(", ")}, got "${from}".`);
@@ -35,7 +35,7 @@ Created 1.`,
         try {
           return authoring.import(file, format).map((one) => ({ ...one, from: file.name }));
         } catch (error) {
-          const why = explainAuthorFailure(error);
+          const why = explainFailure(error);
           if (why === null) throw error;
           failures.push(why);
           return [];
@@ -64,7 +64,7 @@ async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Pr
       await writeFile(path, one.text, { flag: "wx" });
       written.push({ ...one, file });
     } catch (error) {
-      const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+      const isThere = codeOf(error) === "EEXIST";
       io.note(isThere ? `${file} already exists and was not overwritten.` : describeWriteFailure(file, error));
     }
   }
