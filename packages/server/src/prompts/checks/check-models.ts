@@ -34,7 +34,7 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
   const last = steps.at(-1)?.raw;
   if (last !== undefined && (last.model ?? prompt.model) !== prompt.model) {
     const message = `the last step must use the prompt's model ${prompt.model}, not ${last.model}`;
-    context.faults.add({ ...locationOf("model", last, context), code: "MODEL", message });
+    refuse(context, locationOf("model", last, context), message);
   }
   const entry = catalogue.find(prompt.model);
   if (entry !== null) checkOptions(prompt.options, entry, null, context);
@@ -48,6 +48,11 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
 interface FaultLocation {
   readonly line: number | null;
   readonly field: string;
+}
+
+/** Reports what a model does not allow. */
+function refuse({ faults }: StepContext, location: FaultLocation, message: string): void {
+  faults.add({ ...location, code: "MODEL", message });
 }
 
 /** Where a step's setting is written: in the step, or else at the top level. */
@@ -67,7 +72,7 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
     const why = unavailableSentence(model, found);
     const isExplained = found.kind === "unknown" && !context.faults.isLong;
     const message = isExplained ? `${why} ${suggestModels(model, context.catalogue)}` : why;
-    context.faults.add({ ...location, code: "MODEL", message: message.charAt(0).toLowerCase() + message.slice(1) });
+    refuse(context, location, message.charAt(0).toLowerCase() + message.slice(1));
     return;
   }
   const { entry } = found;
@@ -112,9 +117,7 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
 
 function checkStep(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
   checkOptions(raw.options, entry, raw, context);
-  checkTextFields(step, entry, (name, message) =>
-    context.faults.add({ ...locationOf(name, raw, context), code: "MODEL", message }),
-  );
+  checkTextFields(step, entry, (name, message) => refuse(context, locationOf(name, raw, context), message));
   checkStepImages(raw, step, entry, context);
   checkFallback(raw, step, entry, context);
   const fault = (name: string, message: string) =>
@@ -133,27 +136,26 @@ function checkStep(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, co
 
 /** A fallback gets the same call, so it must accept and make the same. */
 function checkFallback(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
+  const location = locationOf("fallback", raw, context);
   for (const model of step.fallback ?? []) {
-    const location = locationOf("fallback", raw, context);
-    const fault = (message: string) => context.faults.add({ ...location, code: "MODEL", message });
     if (Object.hasOwn(context.catalogue.roles, model)) {
-      fault(`${model} is a role: name specific models here`);
+      refuse(context, location, `${model} is a role: name specific models here`);
       continue;
     }
     checkModel(model, location, context);
     const other = context.catalogue.find(model);
-    if (other === null) continue;
-    const imagesMax = other.inputs?.images?.max ?? 0;
-    const { masks, pictures } = countImages(step, context);
-    const maskFault = maskProblem(masks, pictures, other);
-    const searchFault = webSearchFault(step, other);
-    if (model === entry.model) fault(`${model} is the model that it should replace: name another model`);
-    else if (other.modality !== entry.modality)
-      fault(`${model} makes ${madeBy(other)}, but ${entry.model} makes ${madeBy(entry)}`);
-    else if (maskFault !== null) fault(maskFault);
-    else if (searchFault !== null) fault(searchFault);
-    else if (pictures > imagesMax) fault(`${model} ${acceptsImages(imagesMax)}, but this step sends ${pictures}`);
+    const misfit = other === null ? null : misfitOf(other, step, entry, context);
+    if (misfit !== null) refuse(context, location, misfit);
   }
+}
+
+/** Why a model cannot answer in place of the step's own model, or null. */
+function misfitOf(other: CatalogueEntry, step: StepDefinition, own: CatalogueEntry, context: StepContext) {
+  if (other.model === own.model) return `${other.model} is the model that it should replace: name another model`;
+  if (other.modality !== own.modality)
+    return `${other.model} makes ${madeBy(other)}, but ${own.model} makes ${madeBy(own)}`;
+  const { masks, pictures } = countImages(step, context);
+  return maskProblem(masks, pictures, other) ?? webSearchFault(step, other) ?? tooManyImages(pictures, other);
 }
 
 /** If reasoning uses up the limit, the run fails but the call is still paid for. */
@@ -180,27 +182,31 @@ function maskProblem(masks: number, pictures: number, { model, inputs }: Catalog
   return pictures === 0 ? "a mask shows which part of another image may change, so the step needs another image" : null;
 }
 
-function acceptsImages(max: number): string {
-  return max === 0 ? "does not accept images" : `accepts at most ${countOf(max, "image")}`;
+function imagesMaxOf({ inputs }: CatalogueEntry): number {
+  return inputs?.images?.max ?? 0;
+}
+
+function tooManyImages(pictures: number, entry: CatalogueEntry): string | null {
+  const max = imagesMaxOf(entry);
+  if (pictures <= max) return null;
+  const accepts = max === 0 ? "does not accept images" : `accepts at most ${countOf(max, "image")}`;
+  return `${entry.model} ${accepts}, but this step sends ${pictures}`;
 }
 
 function checkStepImages(raw: RawStep, step: StepDefinition, entry: CatalogueEntry, context: StepContext): void {
   const slotsMax = context.prompt.images.length;
   const { masks, pictures } = countImages(step, context);
-  const imagesMax = entry.inputs?.images?.max ?? 0;
   const location = locationOf("images", raw, context);
   const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
   const unknown = step.images.findIndex((slot) => slot >= slotsMax);
   if (unknown !== -1) {
     const message = `refers to an image slot that does not exist; the prompt has ${slotsMax}`;
-    context.faults.add({ ...location, line: lineOf("images", unknown), code: "MODEL", message });
+    refuse(context, { ...location, line: lineOf("images", unknown) }, message);
   }
   const maskFault = maskProblem(masks, pictures, entry);
-  if (maskFault !== null) context.faults.add({ ...location, code: "MODEL", message: maskFault });
-  if (pictures > imagesMax) {
-    const message = `${entry.model} ${acceptsImages(imagesMax)}, but this step sends ${pictures}`;
-    context.faults.add({ ...location, line: lineOf("images", imagesMax), code: "MODEL", message });
-  }
+  if (maskFault !== null) refuse(context, location, maskFault);
+  const tooMany = tooManyImages(pictures, entry);
+  if (tooMany !== null) refuse(context, { ...location, line: lineOf("images", imagesMaxOf(entry)) }, tooMany);
 }
 
 function checkOptions(
@@ -210,22 +216,17 @@ function checkOptions(
   context: StepContext,
 ): void {
   const keys = Object.keys(entry.runOptions);
+  const { lineOf } = step ?? context.prompt;
+  const path = step === null ? "options" : `steps.${step.id}.options`;
   for (const [key, value] of Object.entries(options)) {
     const option = Object.hasOwn(entry.runOptions, key) ? entry.runOptions[key] : undefined;
-    const location = {
-      line: (step ?? context.prompt).lineOf("options", key) ?? (step ?? context.prompt).lineOf(key),
-      field: `${step === null ? "" : `steps.${step.id}.`}options.${key}`,
-    };
+    const location = { line: lineOf("options", key) ?? lineOf(key), field: `${path}.${key}` };
     if (option === undefined) {
       const accepted = keys.length === 0 ? "it has none" : `accepted: ${keys.join(", ")}`;
-      context.faults.add({ ...location, code: "MODEL", message: `is not an option of ${entry.model}; ${accepted}` });
+      refuse(context, location, `is not an option of ${entry.model}; ${accepted}`);
     } else if (!Object.hasOwn(option.values, value)) {
       const accepted = Object.keys(option.values).join(", ");
-      context.faults.add({
-        ...location,
-        code: "MODEL",
-        message: `"${value}" is not a valid value; accepted: ${accepted}`,
-      });
+      refuse(context, location, `"${value}" is not a valid value; accepted: ${accepted}`);
     }
   }
 }
@@ -254,6 +255,6 @@ function checkSlotsUsed(steps: readonly StepDefinition[], context: StepContext):
     if (used.has(index)) continue;
     const message = `image ${index + 1} is not sent with any step: the prompt's models do not accept images, or steps.<id>.images leaves it out`;
     const line = context.prompt.lineOf("images", index);
-    context.faults.add({ line, field: `images[${index + 1}]`, code: "MODEL", message });
+    refuse(context, { line, field: `images[${index + 1}]` }, message);
   }
 }
