@@ -170,8 +170,7 @@ async function noteReset(
   { db, mailer, writeEntry }: Pick<PeopleContext, "db" | "mailer" | "writeEntry">,
 ): Promise<void> {
   if (mailer !== null) await db.tx((tx) => confirmAddress(tx, personId));
-  const nothing = { tokenId: null, accountId: null, subject: null, requestId: null };
-  await writeEntry({ ...nothing, actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
+  await writeEntry({ actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
 }
 
 /** The services that people may sign in with. */

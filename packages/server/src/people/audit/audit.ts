@@ -13,12 +13,17 @@ export interface AuditOptions {
   readonly newId: () => string;
 }
 
-/** Writes a row unchanged. Never rejects. */
-export type WriteEntry = (entry: Omit<AuditRow, "auditId">) => Promise<void>;
+const NOTHING = { personId: null, tokenId: null, accountId: null, subject: null, address: null, requestId: null };
+
+/** What a row says; whatever is absent is null. */
+type EntryToWrite = Pick<AuditRow, "actor" | "action" | "outcome"> & Partial<Pick<AuditRow, keyof typeof NOTHING>>;
+
+/** Writes a row. Never rejects. */
+export type WriteEntry = (entry: EntryToWrite) => Promise<void>;
 
 /** Writes the audit log for requests. */
 export function createAuditWriter(writeEntry: WriteEntry): WriteAudit {
-  return ({ caller, personId, ...rest }) => writeEntry({ ...actorOf(caller, personId), ...rest });
+  return ({ caller, personId, ...rest }) => writeEntry({ ...rest, ...actorOf(caller, personId) });
 }
 
 /** If a row cannot be written, the process log contains it in full instead. */
@@ -26,12 +31,9 @@ export function createEntryWriter(options: AuditOptions): WriteEntry {
   return (entry) => write(options, entry);
 }
 
-function actorOf(
-  caller: AuditedWrite["caller"],
-  taken: string | null,
-): Pick<AuditRow, "actor" | "personId" | "tokenId" | "accountId"> {
+function actorOf(caller: AuditedWrite["caller"], taken: string | null) {
   const actor = caller?.actor;
-  if (caller === null || actor === undefined) return { actor: "none", personId: taken, tokenId: null, accountId: null };
+  if (caller === null || actor === undefined) return { actor: "none", personId: taken } as const;
   const { credential, personId, tokenId } = actor;
   return { actor: credential, personId, tokenId, accountId: caller.accountId };
 }
@@ -54,9 +56,8 @@ export async function auditCommand<Result>(
   const [ended] = await Promise.allSettled([result]);
   const code = ended.status === "rejected" && ended.reason instanceof Problem ? ended.reason.code : "SERVER_ERROR";
   const outcome = ended.status === "fulfilled" ? "SUCCESS" : code;
-  const nobody = { personId: null, tokenId: null, accountId: null, address: null, requestId: null };
   const subject = command.subject === null ? null : withoutSecret(command.subject);
-  await write(options, { actor: "terminal", ...nobody, action: command.name, subject, outcome });
+  await write(options, { actor: "terminal", action: command.name, subject, outcome });
   return result;
 }
 
@@ -65,8 +66,8 @@ function withoutSecret(subject: string): string {
   return hasKeyForm(subject) || hasTokenForm(subject) ? displayOf(subject) : subject;
 }
 
-async function write({ db, log, newId }: AuditOptions, entry: Omit<AuditRow, "auditId">): Promise<void> {
-  const row = { auditId: newId(), ...entry };
+async function write({ db, log, newId }: AuditOptions, entry: EntryToWrite): Promise<void> {
+  const row = { auditId: newId(), ...NOTHING, ...entry };
   try {
     await retry(() => insertAudit(db, row), { on: isOutage, attempts: 2 });
   } catch (error) {

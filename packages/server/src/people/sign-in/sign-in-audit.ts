@@ -43,9 +43,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 const RESET = "/request-password-reset";
 
 export function createSignInAudit(people: PeopleContext): AuditAuth {
-  const { writeEntry } = people;
-  return async (authRequest, answer) => {
-    const { request, address, requestId } = authRequest;
+  return async ({ request, address, requestId }, answer) => {
     const path = new URL(request.url).pathname.slice(ROOT.length);
     const change = CHANGES[path];
     const isWayIn = WAYS_IN.some((way) => path.startsWith(way));
@@ -53,37 +51,32 @@ export function createSignInAudit(people: PeopleContext): AuditAuth {
     const sent = request.clone();
     const before = change === undefined ? null : await personOf([request.headers.get("cookie") ?? ""], people);
     const response = await answer();
-    const row = { tokenId: null, accountId: null, subject: null, address, requestId };
     if (response.status === 429) return response; // otherwise anybody could fill the log
-    if (path === RESET) {
-      void noteReset(sent, people, row);
-    } else if (change !== undefined && before !== null) {
-      await writeEntry({ ...row, actor: "session", personId: before, action: change, outcome: outcomeOf(response) });
-    } else if (isWayIn) {
+    const write: WriteEntry = (entry) => people.writeEntry({ ...entry, address, requestId });
+    // A reset or a refusal is not awaited: the response time must not reveal who has an account here.
+    if (path === RESET) void noteReset(sent, people.db, write);
+    else if (change !== undefined && before !== null)
+      await write({ actor: "session", personId: before, action: change, outcome: outcomeOf(response) });
+    else if (isWayIn) {
       const personId = await personOf(cookiesOf(response), people);
-      if (personId !== null)
-        await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "SUCCESS" });
-      else if (response.status === 401) void noteRefusal(sent, people, row);
+      if (personId !== null) await write({ actor: "none", personId, action: "signIn", outcome: "SUCCESS" });
+      else if (response.status === 401) void noteRefusal(sent, people.db, write);
     }
     return response;
   };
 }
 
-type Row = Omit<Parameters<WriteEntry>[0], "actor" | "personId" | "action" | "outcome">;
-
-/** Not awaited: the response time must not reveal who has an account here. */
-async function noteReset(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
+async function noteReset(sent: Request, db: Database, write: WriteEntry): Promise<void> {
   const personId = await personNamed(sent, db);
-  if (personId !== null)
-    await writeEntry({ ...row, actor: "none", personId, action: "requestPasswordReset", outcome: "SUCCESS" });
+  if (personId !== null) await write({ actor: "none", personId, action: "requestPasswordReset", outcome: "SUCCESS" });
 }
 
-/** Not awaited, as above. A password for an unknown address has no person; a code comes after the correct password. */
-async function noteRefusal(sent: Request, { db, writeEntry }: PeopleContext, row: Row): Promise<void> {
+/** A password for an unknown address has no person; a code comes after the correct password. */
+async function noteRefusal(sent: Request, db: Database, write: WriteEntry): Promise<void> {
   const isCode = new URL(sent.url).pathname.includes("/two-factor/");
   const personId = isCode ? null : await personNamed(sent, db);
   if (isCode || personId !== null)
-    await writeEntry({ ...row, actor: "none", personId, action: "signIn", outcome: "UNAUTHORIZED_ERROR" });
+    await write({ actor: "none", personId, action: "signIn", outcome: "UNAUTHORIZED_ERROR" });
 }
 
 /** The person with the address in a body; null: no such person, or no address. */
