@@ -15,7 +15,7 @@ export function creditsManageRoutes(db: Database, clock: Clock) {
     freezeAccount: async ({ params: { accountId }, body: { isFrozen, reason } }) => {
       orNotFound(await findListedAccount(db, accountId), "account", accountId);
       if (isFrozen) await freezeAccount(db, accountId, reason);
-      else await unfreezeAccount(db, accountId, reason);
+      else await unfreezeAccount(db, accountId, { reason, acceptsJournal: false });
       return { data: { accountId, isFrozen } };
     },
     grantCredits: async ({ body }, context) => {

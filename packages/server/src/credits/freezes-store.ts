@@ -16,20 +16,22 @@ export async function freezeAccount(db: Queryable, accountId: string, reason: st
   return rows[0]?.frozen === true;
 }
 
-/**
- * @param acceptJournal accepts the current faults in the journal chain, which stay because the journal is append-only.
- * @returns false if it was not frozen. @throws Problem that names the faults that the audit still finds.
- */
+export interface Unfreezing {
+  readonly reason: string;
+  /** True: accepts the current faults in the journal chain, which stay because the journal is append-only. */
+  readonly acceptsJournal: boolean;
+}
+
+/** @returns false if it was not frozen. @throws Problem that names the faults that the audit still finds. */
 export function unfreezeAccount(
   db: Database,
   accountId: string,
-  reason: string,
-  acceptJournal = false,
+  { reason, acceptsJournal }: Unfreezing,
 ): Promise<boolean> {
   return db.tx(
     async (tx) => {
       const text = "select credit_unfreeze($1, $2, $3) as outcome";
-      const rows = await tx.query<{ outcome: string }>(text, [accountId, reason, acceptJournal]);
+      const rows = await tx.query<{ outcome: string }>(text, [accountId, reason, acceptsJournal]);
       if (rows[0]?.outcome !== "faults") return rows[0]?.outcome === "unfrozen";
       const faults = await tx.query<{ fault: string; detail: string }>(
         "select fault, detail from credit_audit where account_id = $1 order by fault, run_id",

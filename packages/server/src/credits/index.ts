@@ -1,4 +1,5 @@
 export { findStanding, freezeAccount, isFrozen, readCreditsMetrics, unfreezeAccount } from "./freezes-store.ts";
+export type { Unfreezing } from "./freezes-store.ts";
 export { listJournal } from "./journal-store.ts";
 export { giveCredits } from "./grants.ts";
 export { adjustCredits, availableCredits, grantCredits } from "./ledger.ts";

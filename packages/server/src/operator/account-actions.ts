@@ -16,6 +16,7 @@ import {
   grantCredits,
   unfreezeAccount,
   type LedgerReport,
+  type Unfreezing,
 } from "../credits/index.ts";
 import { isoTime, systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -89,9 +90,9 @@ export function accountActions({ db, newId }: CommandContext) {
       return { isChanged, account: await showAccount(db, accountId) };
     },
     /** @throws Problem while the account's ledger does not add up. */
-    async unfreeze(user: string, reason: string, acceptJournal: boolean): Promise<Freezing> {
+    async unfreeze(user: string, unfreezing: Unfreezing): Promise<Freezing> {
       const { accountId } = await getAccountEvenDeleted(db, user);
-      const isChanged = await unfreezeAccount(db, accountId, reason, acceptJournal);
+      const isChanged = await unfreezeAccount(db, accountId, unfreezing);
       return { isChanged, account: await showAccount(db, accountId) };
     },
     /** @throws Problem when the balance would fall below what is held. */

@@ -16,7 +16,10 @@ export function peopleActions({ db, config }: Pick<CommandContext, "db" | "confi
      * @returns `asksForPassword`: the link leads to a setup page that asks for a password first.
      * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR if the link would be of no use, because the access is frozen.
      */
-    async signInLink(user: string, makesOperator: boolean): Promise<{ link: string; asksForPassword: boolean }> {
+    async signInLink(
+      user: string,
+      { makesOperator }: { readonly makesOperator: boolean },
+    ): Promise<{ link: string; asksForPassword: boolean }> {
       const known = await findPersonByEmail(db, user);
       const account = known === null ? await getAccountByName(db, user) : await findAccountByName(db, user);
       const personId = known ?? (account === null ? null : await findPersonOfAccount(db, account.accountId));

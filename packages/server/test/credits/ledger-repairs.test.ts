@@ -122,7 +122,8 @@ describe("an adjustment", () => {
 });
 
 describe("a frozen account", () => {
-  const thaw = (acceptJournal = false) => unfreezeAccount(rig.engine.db, rig.account, "checked", acceptJournal);
+  const thaw = ({ acceptsJournal } = { acceptsJournal: false }) =>
+    unfreezeAccount(rig.engine.db, rig.account, { reason: "checked", acceptsJournal });
   const frozen = async () => (await findStanding(rig.engine.db, rig.account)).frozen;
 
   test("shows since when and why, or only since when if it was frozen before reasons were recorded", async () => {
@@ -156,7 +157,7 @@ describe("a frozen account", () => {
     await expect(thaw()).rejects.toThrow(
       /^The account stays frozen, .*:\n {2}balance: posted 11, held 0; .*\nRepair it/s,
     );
-    await expect(thaw(true)).rejects.toThrow("balance: posted 11");
+    await expect(thaw({ acceptsJournal: true })).rejects.toThrow("balance: posted 11");
     expect(await frozen()).toMatchObject({ reason: "a test" });
     await adjust(0);
     expect(await thaw()).toBe(true);
@@ -170,7 +171,7 @@ describe("a frozen account", () => {
     await adjust(0);
     expect(await faults()).toEqual(["journal chain"]);
     await expect(thaw()).rejects.toThrow("journal chain");
-    expect([await thaw(true), await faults(), await balanceOf()]).toEqual([true, [], [11, 0]]);
+    expect([await thaw({ acceptsJournal: true }), await faults(), await balanceOf()]).toEqual([true, [], [11, 0]]);
     await damage("posted = 12");
     await grant(1, "c");
     expect(await faults()).toEqual(["balance", "journal chain"]);
@@ -187,7 +188,7 @@ describe("a frozen account", () => {
     await grant(5, "a");
     await freezeAccount(rig.engine.db, rig.account, "mine");
     await adjust(1);
-    expect(await thaw(true)).toBe(true);
+    expect(await thaw({ acceptsJournal: true })).toBe(true);
     expect(await findStanding(rig.engine.db, other)).toMatchObject({ posted: 12, frozen: { reason: "other" } });
     expect([await faults(other), await value(`credit_is_frozen('${other}')`)]).toEqual([
       ["balance", "journal chain"],

@@ -280,10 +280,10 @@ describe("an operator", () => {
     await expect(operator.client.send("createSignInLink", { params })).rejects.toThrow("access is frozen. Unfreeze it");
     const config = readConfig({ DATABASE_URL: server.databaseUrl });
     const actions = peopleActions({ db: server.app.db, config });
-    await expect(actions.signInLink(email, false)).rejects.toThrow(
+    await expect(actions.signInLink(email, { makesOperator: false })).rejects.toThrow(
       `An operator froze the access of ${email}, so no link signs them in. Unfreeze it under Operator, People; or add --operator, which unfreezes it and makes them an operator.`,
     );
-    const { link } = await actions.signInLink(email, true);
+    const { link } = await actions.signInLink(email, { makesOperator: true });
     expect(await codeOf(person.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
     await clientOf(server, {}).send("welcome", { body: { code: codeIn(link), password: PASSWORD } });
     const { rows } = await operator.client.send("listPeople", { query: { q: email } });

@@ -184,7 +184,7 @@ test("an author sees runs, failures, price, and earnings of own prompts, by prom
   await runOnce({ hold: null }, {}, authorId); // an own run
   const span = { from: "2027-05-01", to: "2027-05-31", rowsMax: 10 };
   const earned = { promptSlug: "test", runs: 3, failed: 1, credits: 6, earnedHundredths: 175 };
-  expect(await listEarnings(engine.db, authorId, span, false)).toMatchObject([{ ...earned, day: null }]);
-  expect(await listEarnings(engine.db, authorId, span, true)).toMatchObject([{ ...earned, day: TODAY }]);
-  expect(await listEarnings(engine.db, account, span, false)).toEqual([]);
+  expect(await listEarnings(engine.db, authorId, { ...span, by: "prompt" })).toMatchObject([{ ...earned, day: null }]);
+  expect(await listEarnings(engine.db, authorId, { ...span, by: "day" })).toMatchObject([{ ...earned, day: TODAY }]);
+  expect(await listEarnings(engine.db, account, { ...span, by: "prompt" })).toEqual([]);
 });

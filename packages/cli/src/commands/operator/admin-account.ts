@@ -64,7 +64,7 @@ Frozen: no`,
     const [user = ""] = args.positionals;
     const reason = readText(args.required("reason"), "--reason");
     const { isChanged, account } = await runAsOperator(io, (operator) =>
-      operator.accounts.unfreeze(user, reason, args.flag("accept-journal")),
+      operator.accounts.unfreeze(user, { reason, acceptsJournal: args.flag("accept-journal") }),
     );
     if (!isChanged) io.note("The account was not frozen. Nothing was changed.");
     showAccount(io, account);

@@ -24,7 +24,9 @@ The link works once, within an hour, and signs in at once.`,
   },
   run: async (args, io) => {
     const user = args.required("user");
-    const made = await runAsOperator(io, (operator) => operator.people.signInLink(user, args.flag("operator")));
+    const made = await runAsOperator(io, (operator) =>
+      operator.people.signInLink(user, { makesOperator: args.flag("operator") }),
+    );
     io.result(made, `${made.link}\n`);
     io.note(
       made.asksForPassword

@@ -23,18 +23,17 @@ const DAYS_MAX = 366;
 export function usageManageRoutes(db: Database, clock: Clock) {
   return {
     getUsage: ({ query }, { caller }) => {
-      return reportUsage({ ...query, accountId: caller.accountId }, false, db, clock);
+      return reportUsage({ ...query, accountId: caller.accountId, showsCost: false }, db, clock);
     },
     getInstallationUsage: ({ query }) => {
-      return reportUsage({ ...query, accountId: query.accountId ?? null }, true, db, clock);
+      return reportUsage({ ...query, accountId: query.accountId ?? null, showsCost: true }, db, clock);
     },
     getEarnings: async ({ query }, { caller }) => {
-      const { by, format, ...span } = query;
+      const { by = "prompt", format, ...span } = query;
       const { from, to } = readSpan(span, clock);
       const rowsMax = rowsMaxOf(format);
-      const requested = { from, to, rowsMax: rowsMax + 1 };
-      const rows = (await listEarnings(db, caller.accountId, requested, by === "day")).map(toEarnings);
-      return answer({ from, to, rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax }, EARNINGS_COLUMNS, format);
+      const rows = await listEarnings(db, caller.accountId, { from, to, by, rowsMax: rowsMax + 1 });
+      return answer({ from, to, ...cutOff(rows.map(toEarnings), rowsMax) }, EARNINGS_COLUMNS, format);
     },
     getPromptUsage: async ({ params: { promptId }, query: { by = "day", ...span } }, { caller }) => {
       const { from, to } = readSpan(span, clock);
@@ -42,7 +41,7 @@ export function usageManageRoutes(db: Database, clock: Clock) {
       const words = by.split(",");
       const groups = { isByDay: words.includes("day"), isByVersion: words.includes("version") };
       const rows = await listVersionUse(db, promptId, { from, to, rowsMax: ROWS_MAX + 1 }, groups);
-      return { data: { from, to, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX } };
+      return { data: { from, to, ...cutOff(rows, ROWS_MAX) } };
     },
   } satisfies Partial<ManageHandlers>;
 }
@@ -50,10 +49,14 @@ export function usageManageRoutes(db: Database, clock: Clock) {
 type UsageQuery = ManageShapes["getUsage"]["query"];
 type Format = UsageQuery["format"];
 
-/** @param query `accountId` null: all accounts. */
+interface UsageOptions extends UsageQuery {
+  /** Null: all accounts. */
+  readonly accountId: string | null;
+  readonly showsCost: boolean;
+}
+
 async function reportUsage(
-  { by: requested = "day", format, accountId, ...span }: UsageQuery & { readonly accountId: string | null },
-  showsCost: boolean,
+  { by: requested = "day", format, accountId, showsCost, ...span }: UsageOptions,
   db: Database,
   clock: Clock,
 ): Promise<Answer<UsageReport> | TextAnswer> {
@@ -61,12 +64,12 @@ async function reportUsage(
   const by = USAGE_DIMENSIONS.filter((dimension) => requested.split(",").includes(dimension));
   const rowsMax = rowsMaxOf(format);
   const rows = await listUsage(db, { accountId, from, to, by, rowsMax: rowsMax + 1 });
-  const shown = rows.slice(0, rowsMax).map((row) => (showsCost ? row : { ...row, costMicro: null }));
+  const shown = rows.map((row) => (showsCost ? row : { ...row, costMicro: null }));
   const columns = USAGE_COLUMNS.filter(
     ([, needs]) => needs === SUM || (needs === COST ? showsCost : by.includes(needs)),
   );
   return answer(
-    { from, to, rows: shown, isCut: rows.length > rowsMax },
+    { from, to, ...cutOff(shown, rowsMax) },
     columns.map(([name]) => name),
     format,
   );
@@ -96,6 +99,14 @@ const EARNINGS_COLUMNS = ["day", "promptId", "promptSlug", "runs", "failed", "cr
 function toEarnings({ earnedHundredths, ...row }: MeasuredEarnings): EarningsReport["rows"][number] {
   const digits = String(earnedHundredths).padStart(3, "0");
   return { ...row, earned: `${digits.slice(0, -2)}.${digits.slice(-2)}` };
+}
+
+/** @param rows one more than the report may have, if there are more. */
+function cutOff<Row>(
+  rows: readonly Row[],
+  rowsMax: number,
+): { readonly rows: readonly Row[]; readonly isCut: boolean } {
+  return { rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax };
 }
 
 function rowsMaxOf(format: Format): number {

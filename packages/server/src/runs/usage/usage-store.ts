@@ -61,13 +61,18 @@ export interface MeasuredEarnings extends Omit<EarningsRow, "earned"> {
   readonly earnedHundredths: number;
 }
 
-/** Earnings of an author's prompts from all callers, without their names. @param isByDay false: one row per prompt. */
+export interface EarningsRequest extends ReportSpan {
+  /** Rows per prompt, or per prompt and day. */
+  readonly by: "prompt" | "day";
+}
+
+/** Earnings of an author's prompts from all callers, without their names. */
 export function listEarnings(
   db: Queryable,
   authorId: string,
-  { from, to, rowsMax }: ReportSpan,
-  isByDay: boolean,
+  { from, to, rowsMax, by }: EarningsRequest,
 ): Promise<MeasuredEarnings[]> {
+  const isByDay = by === "day";
   const day = isByDay ? "to_char(u.day, 'YYYY-MM-DD')" : "null::text";
   return db.query<MeasuredEarnings>(
     `select ${day} as day, p.id as "promptId", p.slug as "promptSlug", sum(u.runs)::bigint as runs,
