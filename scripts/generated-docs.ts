@@ -2,7 +2,7 @@
  * The generated parts of the documentation, which come from the code: settings, endpoints, error codes, commands.
  * generate-docs.ts writes each part between its markers on a page, and a test compares the page with the code.
  */
-import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointEntry, type EndpointName } from "@promptd/contract";
+import { ENDPOINTS, ERRORS, ISSUE_CODES, listWords, type EndpointEntry, type EndpointName } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import type { CommandTable } from "../packages/cli/src/command.ts";
@@ -12,7 +12,8 @@ import { describeCommand } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
 import { describeChart } from "./performance-chart.ts";
 import { describePerformance } from "./performance-page.ts";
-import { PROVIDER_KEYS, SETTINGS, type Setting } from "../packages/server/src/platform/config/settings.ts";
+import { SERVICE_KEYS } from "../packages/server/src/platform/config/service-keys.ts";
+import { SETTINGS, type Setting } from "../packages/server/src/platform/config/settings.ts";
 
 export interface GeneratedPart {
   /** From the root of the repository. */
@@ -23,7 +24,7 @@ export interface GeneratedPart {
 
 export const GENERATED_PARTS: readonly GeneratedPart[] = [
   { page: "docs/settings.md", name: "settings", text: describeSettings },
-  { page: "docs/settings.md", name: "provider-keys", text: describeProviderKeys },
+  { page: "docs/settings.md", name: "service-keys", text: describeServiceKeys },
   { page: "docs/api.md", name: "endpoints", text: describeEndpoints },
   { page: "docs/api.md", name: "errors", text: describeErrors },
   { page: "docs/api.md", name: "issues", text: describeIssues },
@@ -41,13 +42,15 @@ function describeSettings(): string {
     .map(([name, setting]) => {
       const fallback = setting.default === null ? "unset" : `\`${setting.default}\``;
       const file = setting.isSecret ? ` Or \`${name}_FILE\`, a file that holds it.` : "";
-      return `### ${name}\n\n${setting.meaning}\n\nDefault: ${fallback}. Value: ${setting.expected}.${file}`;
+      const required = listWords(setting.requires ?? [], "and");
+      const requires = required === "" ? "" : ` Requires ${required}.`;
+      return `### ${name}\n\n${setting.meaning}${requires}\n\nDefault: ${fallback}. Value: ${setting.expected}.${file}`;
     })
     .join("\n\n");
 }
 
-function describeProviderKeys(): string {
-  return Object.entries(PROVIDER_KEYS)
+function describeServiceKeys(): string {
+  return Object.entries(SERVICE_KEYS)
     .map(([name, meaning]) => `### ${name}\n\n${meaning}`)
     .join("\n\n");
 }

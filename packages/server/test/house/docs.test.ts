@@ -8,13 +8,14 @@ import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 import { partsOf } from "../../../console/src/screens/docs/sections-of.ts";
 import { GENERATED_PARTS, placePart } from "../../../../scripts/generated-docs.ts";
 import { CHART_FILE, drawChart } from "../../../../scripts/performance-chart.ts";
-import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
+import { SERVICE_KEYS } from "../../src/platform/config/service-keys.ts";
+import { SETTINGS } from "../../src/platform/config/settings.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const read = (page: string) => readFileSync(join(ROOT, page), "utf8");
 
 describe("the documentation names", () => {
-  test.each([...Object.keys(SETTINGS), ...Object.keys(PROVIDER_KEYS)])(
+  test.each([...Object.keys(SETTINGS), ...Object.keys(SERVICE_KEYS)])(
     "the setting %s under a heading of its own",
     (name) => {
       expect(read("docs/settings.md")).toContain(`### ${name}\n`);

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, isLoopback, readConfig } from "../../src/platform/config/config.ts";
-import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
+import { SERVICE_KEYS } from "../../src/platform/config/service-keys.ts";
+import { SETTINGS } from "../../src/platform/config/settings.ts";
 
 function faultsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -93,7 +94,7 @@ describe("without any environment", () => {
     expect(dataDir).toBe(resolve(".promptd"));
     expect(isProduction).toBe(false);
     expect(chargesAuthors).toBe(false);
-    for (const name of Object.keys(PROVIDER_KEYS)) expect(secret(name)).toBeNull();
+    for (const name of Object.keys(SERVICE_KEYS)) expect(secret(name)).toBeNull();
   });
 
   test("an empty value counts as unset, and the configuration cannot be changed afterwards", () => {
@@ -320,7 +321,7 @@ describe("a secret", () => {
     return path;
   }
 
-  test.each(Object.keys(PROVIDER_KEYS))(
+  test.each(Object.keys(SERVICE_KEYS))(
     "%s is read from the environment, or from the file that %s_FILE names",
     async (name) => {
       expect(readConfig({ [name]: "sk-1" }).secret(name)).toBe("sk-1");

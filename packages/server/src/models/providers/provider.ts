@@ -8,7 +8,8 @@ import type {
 import type { Modality } from "@promptd/contract";
 import { z } from "zod";
 import type { Clock } from "../../platform/clock.ts";
-import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import type { SERVICE_KEYS } from "../../platform/config/service-keys.ts";
+import type { SETTINGS } from "../../platform/config/settings.ts";
 import { memberOf, type JsonObject } from "../../platform/json.ts";
 import { parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
@@ -57,7 +58,7 @@ export interface Provider {
 
 /** Environment variable names; platform/config/settings.ts documents them. */
 export interface ProviderSettings {
-  readonly key: keyof typeof PROVIDER_KEYS;
+  readonly key: keyof typeof SERVICE_KEYS;
   readonly baseUrl: Extract<keyof typeof SETTINGS, `${string}_BASE_URL`>;
 }
 

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { systemClock } from "../../platform/clock.ts";
-import { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import { SERVICE_KEYS } from "../../platform/config/service-keys.ts";
+import { SETTINGS } from "../../platform/config/settings.ts";
 import { resolveEndpoint } from "./provider-endpoint.ts";
 import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./all-providers.ts";
 import { classifyAnswer, classifyJobFailure } from "./failure.ts";
@@ -149,7 +150,7 @@ test("every provider has an example here, and there are no other examples", () =
 
 test("every key and address that a provider's settings name is listed, and every listed address belongs to a provider", () => {
   const settings = ALL_PROVIDERS.flatMap((provider) => provider.settings ?? []);
-  expect(settings.filter(({ key }) => !Object.hasOwn(PROVIDER_KEYS, key))).toEqual([]);
+  expect(settings.filter(({ key }) => !Object.hasOwn(SERVICE_KEYS, key))).toEqual([]);
   const listed = Object.keys(SETTINGS).filter((name) => name.endsWith("_BASE_URL"));
   expect([...new Set(settings.map(({ baseUrl }) => baseUrl))].sort()).toEqual(listed.sort());
 });

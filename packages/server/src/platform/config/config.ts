@@ -5,7 +5,8 @@ import { resolve } from "node:path";
 import type { z } from "zod";
 import { findUnreadableFaults } from "../fault-injection.ts";
 import { codeOf } from "../reason-of.ts";
-import { PROVIDER_KEYS, SETTINGS, type Setting } from "./settings.ts";
+import { SERVICE_KEYS } from "./service-keys.ts";
+import { SETTINGS, type Setting } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
 type Values = {
@@ -64,8 +65,8 @@ export function readConfig(given: Environment = process.env): Config {
   faults.push(...secretFaults);
   // Runs before files are read: an unreadable file is an error of its own, not a missing setting.
   const isSet = (name: string) => Boolean(given[name] || (SECRETS.has(name) && given[`${name}_FILE`]));
-  for (const [name, needed] of NEEDS) {
-    const missing = isSet(name) ? needed.filter((other) => !isSet(other)) : [];
+  for (const [name, { requires = [] }] of Object.entries<Setting<unknown, string | null>>(SETTINGS)) {
+    const missing = isSet(name) ? requires.filter((other) => !isSet(other)) : [];
     if (missing.length > 0) faults.push(`${name} also requires ${missing.join(", ")}.`);
   }
   if (isSet("PROMPTD_SMTP_URL") !== isSet("PROMPTD_MAIL_FROM")) {
@@ -86,23 +87,12 @@ export function readConfig(given: Environment = process.env): Config {
   });
 }
 
-/** Settings that require other settings. */
-const NEEDS: readonly (readonly [name: string, needed: readonly string[]])[] = [
-  ["DATABASE_DIRECT_URL", ["DATABASE_URL"]],
-  ["PROMPTD_SECRET_PREVIOUS", ["PROMPTD_SECRET"]],
-  ["PROMPTD_S3_BUCKET", ["PROMPTD_S3_ENDPOINT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]],
-  ["GITHUB_CLIENT_ID", ["GITHUB_CLIENT_SECRET"]],
-  ["GOOGLE_CLIENT_ID", ["GOOGLE_CLIENT_SECRET"]],
-  ["OIDC_ISSUER", ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]],
-  ["OIDC_CLIENT_ID", ["OIDC_ISSUER"]],
-];
-
 /** Secret values never appear in messages, because errors end up in logs and tickets. Each may come from NAME_FILE. */
 const SECRETS: ReadonlySet<string> = new Set([
   ...Object.entries<Setting<unknown, string | null>>(SETTINGS).flatMap(([name, { isSecret }]) =>
     isSecret ? [name] : [],
   ),
-  ...Object.keys(PROVIDER_KEYS),
+  ...Object.keys(SERVICE_KEYS),
 ]);
 
 /** Names that begin with PROMPTD_ but belong to the command line, not to the server. */
@@ -129,7 +119,7 @@ function readSecrets(given: Environment): { environment: Environment; faults: re
   const faults: string[] = [];
   for (const name of SECRETS) {
     const found = readSecret(given, name);
-    if (name in PROVIDER_KEYS) faults.push(...faultsOfKey(name, found));
+    if (name in SERVICE_KEYS) faults.push(...faultsOfKey(name, found));
     else if (found instanceof ConfigError) faults.push(...found.faults);
     if (!(found instanceof ConfigError)) environment[name] = found ?? undefined;
     delete environment[`${name}_FILE`];

@@ -15,6 +15,8 @@ export interface Setting<Value, Default extends string | null> {
   readonly meaning: string;
   /** The value never appears in a message, and NAME_FILE may name a file that contains it. */
   readonly isSecret?: true;
+  /** Other names that must be set if this one is. */
+  readonly requires?: readonly string[];
 }
 
 function setting<Value, const Default extends string | null>(
@@ -65,6 +67,7 @@ export const SETTINGS = {
     meaning:
       "The same database, bypassing the transaction pooler, for notifications and migrations. Unset: DATABASE_URL.",
     isSecret: true,
+    requires: ["DATABASE_URL"],
   }),
   PROMPTD_DATA_DIR: setting(text, {
     default: "./.promptd",
@@ -217,6 +220,7 @@ export const SETTINGS = {
     meaning:
       "The value of PROMPTD_SECRET before a rotation. A server that starts with a new secret needs the previous one, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
     isSecret: true,
+    requires: ["PROMPTD_SECRET"],
   }),
   PROMPTD_METRICS_TOKEN: setting(z.string().regex(/^\S{16,}$/), {
     default: null,
@@ -240,8 +244,8 @@ export const SETTINGS = {
   PROMPTD_S3_BUCKET: setting(text.regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), {
     default: null,
     expected: "a bucket name of 3 to 63 lowercase letters, digits, periods, and hyphens",
-    meaning:
-      "Stores files in this S3-compatible bucket instead of the data directory. Requires PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID, and AWS_SECRET_ACCESS_KEY.",
+    meaning: "Stores files in this S3-compatible bucket instead of the data directory.",
+    requires: ["PROMPTD_S3_ENDPOINT", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
   }),
   PROMPTD_S3_ENDPOINT: address("Base URL of the bucket's S3 service, such as https://s3.eu-central-1.amazonaws.com."),
   PROMPTD_S3_REGION: setting(text, {
@@ -345,21 +349,27 @@ export const SETTINGS = {
     default: null,
     expected: "a client id",
     meaning:
-      "Client ID of a GitHub OAuth app, for signing in with GitHub. Requires GITHUB_CLIENT_SECRET. The app's callback URL is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
+      "Client ID of a GitHub OAuth app, for signing in with GitHub. The app's callback URL is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
+    requires: ["GITHUB_CLIENT_SECRET"],
   }),
   GOOGLE_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
     meaning:
-      "Client ID of a Google OAuth client, for signing in with Google. Requires GOOGLE_CLIENT_SECRET. The client's redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
+      "Client ID of a Google OAuth client, for signing in with Google. The client's redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
+    requires: ["GOOGLE_CLIENT_SECRET"],
   }),
-  OIDC_ISSUER: address(
-    "Issuer URL of an OpenID Connect provider, such as Keycloak, Entra ID, or Okta, for signing in. Requires OIDC_CLIENT_ID and OIDC_CLIENT_SECRET. The redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
-  ),
+  OIDC_ISSUER: {
+    ...address(
+      "Issuer URL of an OpenID Connect provider, such as Keycloak, Entra ID, or Okta, for signing in. The redirect URI is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
+    ),
+    requires: ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"],
+  },
   OIDC_CLIENT_ID: setting(text, {
     default: null,
     expected: "a client id",
     meaning: "Client ID of this installation at OIDC_ISSUER.",
+    requires: ["OIDC_ISSUER"],
   }),
   OIDC_NAME: setting(text, {
     default: "Single sign-on",
@@ -371,19 +381,4 @@ export const SETTINGS = {
     expected: "host:port",
     meaning: "Where Ollama listens. Used only if it is a loopback address.",
   }),
-} as const;
-
-/** Keys of other services, under their usual names. They are secrets, so each may be given as NAME_FILE. */
-export const PROVIDER_KEYS = {
-  OPENAI_API_KEY:
-    "Enables the OpenAI models. It is sent to OPENAI_BASE_URL if that is set. A provider can have several keys, separated by commas; calls rotate through them.",
-  ANTHROPIC_API_KEY: "Enables the Anthropic models.",
-  GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
-  FAL_API_KEY: "Enables the fal models.",
-  REPLICATE_API_TOKEN: "Enables the Replicate models.",
-  GITHUB_CLIENT_SECRET: "Belongs to GITHUB_CLIENT_ID.",
-  GOOGLE_CLIENT_SECRET: "Belongs to GOOGLE_CLIENT_ID.",
-  OIDC_CLIENT_SECRET: "Belongs to OIDC_CLIENT_ID.",
-  AWS_ACCESS_KEY_ID: "Signs requests to the bucket PROMPTD_S3_BUCKET.",
-  AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket PROMPTD_S3_BUCKET. Belongs to AWS_ACCESS_KEY_ID.",
 } as const;
