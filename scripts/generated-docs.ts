@@ -13,7 +13,8 @@ import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
 import { describeChart } from "./performance-chart.ts";
 import { describePerformance } from "./performance-page.ts";
 import { SERVICE_KEYS } from "../packages/server/src/platform/config/service-keys.ts";
-import { SETTINGS, type Setting } from "../packages/server/src/platform/config/settings.ts";
+import type { Setting } from "../packages/server/src/platform/config/setting-forms.ts";
+import { SETTING_GROUPS } from "../packages/server/src/platform/config/settings.ts";
 
 export interface GeneratedPart {
   /** From the root of the repository. */
@@ -38,15 +39,17 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
 ];
 
 function describeSettings(): string {
-  return Object.entries<Setting<unknown, string | null>>(SETTINGS)
-    .map(([name, setting]) => {
-      const fallback = setting.default === null ? "unset" : `\`${setting.default}\``;
-      const file = setting.isSecret ? ` Or \`${name}_FILE\`, a file that holds it.` : "";
-      const required = listWords(setting.requires ?? [], "and");
-      const requires = required === "" ? "" : ` Requires ${required}.`;
-      return `### ${name}\n\n${setting.meaning}${requires}\n\nDefault: ${fallback}. Value: ${setting.expected}.${file}`;
-    })
+  return Object.entries<Readonly<Record<string, Setting<unknown, string | null>>>>(SETTING_GROUPS)
+    .map(([heading, settings]) => [`## ${heading}`, ...Object.entries(settings).map(describeSetting)].join("\n\n"))
     .join("\n\n");
+}
+
+function describeSetting([name, setting]: [name: string, setting: Setting<unknown, string | null>]): string {
+  const fallback = setting.default === null ? "unset" : `\`${setting.default}\``;
+  const file = setting.isSecret ? ` Or \`${name}_FILE\`, a file that holds it.` : "";
+  const required = listWords(setting.requires ?? [], "and");
+  const requires = required === "" ? "" : ` Requires ${required}.`;
+  return `### ${name}\n\n${setting.meaning}${requires}\n\nDefault: ${fallback}. Value: ${setting.expected}.${file}`;
 }
 
 function describeServiceKeys(): string {

@@ -56,7 +56,7 @@ export interface Provider {
   readonly requestIdHeader: string | null;
 }
 
-/** Environment variable names; platform/config/settings.ts documents them. */
+/** Environment variable names, which platform/config documents. */
 export interface ProviderSettings {
   readonly key: keyof typeof SERVICE_KEYS;
   readonly baseUrl: Extract<keyof typeof SETTINGS, `${string}_BASE_URL`>;

@@ -6,7 +6,8 @@ import type { z } from "zod";
 import { findUnreadableFaults } from "../fault-injection.ts";
 import { codeOf } from "../reason-of.ts";
 import { SERVICE_KEYS } from "./service-keys.ts";
-import { SETTINGS, type Setting } from "./settings.ts";
+import type { Setting } from "./setting-forms.ts";
+import { SETTINGS } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
 type Values = {
