@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
+import { FIELD_LIMITS } from "../format/field-limits.ts";
 
 /** Maximum length of a slug made from a title. A higher limit would change the slugs of existing prompts. */
 const SLUG_LENGTH_MAX = 80;
-/** Maximum length of a slug that the author chose. */
-const OWN_SLUG_LENGTH_MAX = 120;
 const HASH_LENGTH = 8;
 
 /** Characters that are part of a name: C, C++, and C# are three languages, and net is not .NET. */
@@ -36,7 +35,7 @@ export function slugOfTitle(title: string): string {
 
 /** Returns `slug-suffix`, with the slug cut so that both fit. */
 export function joinSlug(slug: string, suffix: string | number): string {
-  const most = slug.length > SLUG_LENGTH_MAX ? OWN_SLUG_LENGTH_MAX : SLUG_LENGTH_MAX;
+  const most = slug.length > SLUG_LENGTH_MAX ? FIELD_LIMITS.slugLength : SLUG_LENGTH_MAX;
   const room = most - String(suffix).length - 1;
   return `${slug.slice(0, room).replace(/-+$/, "")}-${suffix}`;
 }

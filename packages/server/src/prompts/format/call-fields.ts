@@ -2,14 +2,12 @@
 import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
 import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
+import { FIELD_LIMITS } from "./field-limits.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import { presentMembers, type JsonObject, type JsonValue } from "../../platform/json.ts";
 
-const COUNT_MAX = 4;
-export const MESSAGES_MAX = 40;
-const STOPS_MAX = 8;
 const SEED_MAX = 2_147_483_647;
 const SCHEMA_BYTES_MAX = 32_768;
 const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
@@ -50,7 +48,7 @@ export function readCallFields(reader: FieldReader): RawCall {
     instructions: readTemplate(reader, "instructions"),
     options: readOptions(reader),
     maxOutputTokens: reader.integer("maxOutputTokens", 1, 10_000_000),
-    count: reader.integer("count", 1, COUNT_MAX),
+    count: reader.integer("count", 1, FIELD_LIMITS.count),
     settings: readSettings(reader),
     messages: readMessages(reader),
     outputSchema: readOutputSchema(reader),
@@ -59,13 +57,11 @@ export function readCallFields(reader: FieldReader): RawCall {
   };
 }
 
-const FALLBACKS_MAX = 3;
-
 function readFallback(reader: FieldReader): string[] | null {
   const items = reader.list("fallback");
   if (items === null) return null;
-  if (items.length < 1 || items.length > FALLBACKS_MAX)
-    reader.fault("fallback", `must list 1 to ${FALLBACKS_MAX} models, got ${items.length}`);
+  if (items.length < 1 || items.length > FIELD_LIMITS.fallbacks)
+    reader.fault("fallback", `must list 1 to ${FIELD_LIMITS.fallbacks} models, got ${items.length}`);
   return items.flatMap((item) => reader.asText(item, "fallback", { max: 100 }) ?? []);
 }
 
@@ -81,8 +77,8 @@ function readOptions(reader: FieldReader): Record<string, string> {
 
 function readSettings(reader: FieldReader): TextSettings | null {
   const settings = presentMembers({
-    temperature: reader.number("temperature", 0, 2),
-    topP: reader.number("topP", 0, 1),
+    temperature: reader.number("temperature", 0, FIELD_LIMITS.temperature),
+    topP: reader.number("topP", 0, FIELD_LIMITS.topP),
     seed: reader.integer("seed", 0, SEED_MAX),
     stop: readStops(reader),
   });
@@ -92,14 +88,16 @@ function readSettings(reader: FieldReader): TextSettings | null {
 function readStops(reader: FieldReader): string[] | null {
   const stops = reader.texts("stop", { max: 200, mayHaveLines: true, mayBeEmpty: true });
   if (stops === null) return null;
-  if (stops.length < 1 || stops.length > STOPS_MAX || stops.includes(""))
-    reader.fault("stop", `must have 1 to ${STOPS_MAX} non-empty texts`);
+  if (stops.length < 1 || stops.length > FIELD_LIMITS.stops || stops.includes(""))
+    reader.fault("stop", `must have 1 to ${FIELD_LIMITS.stops} non-empty texts`);
   return stops.flatMap((stop) => stop ?? []);
 }
 
 function readMessages(reader: FieldReader): RawMessage[] | null {
   return (
-    reader.readers("messages", MESSAGES_MAX, "such as { user: … } or { assistant: … }")?.flatMap(readMessage) ?? null
+    reader
+      .readers("messages", FIELD_LIMITS.messages, "such as { user: … } or { assistant: … }")
+      ?.flatMap(readMessage) ?? null
   );
 }
 

@@ -1,4 +1,5 @@
 /** JSON Schema of a prompt file's fields, for editors. */
+import { FIELD_LIMITS, SLUG } from "./field-limits.ts";
 import { INPUT_TYPES } from "./text-input-fields.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -31,9 +32,9 @@ const CALL: Readonly<Record<string, Schema>> = {
   instructions: text("Sent as the model's instructions. A Liquid template."),
   options: texts("Run options chosen by the author."),
   maxOutputTokens: { type: "integer", minimum: 1, description: "Maximum number of tokens in the answer." },
-  count: { type: "integer", minimum: 1, maximum: 4, description: "Number of images to make." },
-  temperature: number("From 0 (the likeliest words) to the model's maximum.", 0, 2),
-  topP: number("Share of the likeliest words to choose from.", 0, 1),
+  count: { type: "integer", minimum: 1, maximum: FIELD_LIMITS.count, description: "Number of images to make." },
+  temperature: number("From 0 (the likeliest words) to the model's maximum.", 0, FIELD_LIMITS.temperature),
+  topP: number("Share of the likeliest words to choose from.", 0, FIELD_LIMITS.topP),
   seed: {
     type: "integer",
     minimum: 0,
@@ -66,7 +67,7 @@ const CALL: Readonly<Record<string, Schema>> = {
     description: "Models that answer in place of this one when it cannot, best first.",
     items: { type: "string" },
     minItems: 1,
-    maxItems: 3,
+    maxItems: FIELD_LIMITS.fallbacks,
   },
 };
 
@@ -104,14 +105,14 @@ const TEMPLATE = text("The prompt itself, in Liquid. In a *.prompt.md file it go
 
 const PROMPT: Readonly<Record<string, Schema>> = {
   id: text("The promptId of the prompt that gets a new version.", { format: "uuid" }),
-  title: text("Shown to callers.", { maxLength: 120 }),
-  slug: text("Derived from the title if omitted.", { pattern: "^[a-z0-9-]{1,120}$" }),
-  description: text("Search finds the prompt by this text.", { maxLength: 2_000 }),
+  title: text("Shown to callers.", { maxLength: FIELD_LIMITS.titleLength }),
+  slug: text("Derived from the title if omitted.", { pattern: SLUG.source }),
+  description: text("Search finds the prompt by this text.", { maxLength: FIELD_LIMITS.descriptionLength }),
   tags: {
     type: "array",
     description: "Search finds the prompt by these too.",
-    items: { type: "string", maxLength: 64 },
-    maxItems: 10,
+    items: { type: "string", maxLength: FIELD_LIMITS.tagLength },
+    maxItems: FIELD_LIMITS.tags,
   },
   model: text("A model from the catalogue, or a role."),
   inputs: {

@@ -1,15 +1,14 @@
 /** The files that a prompt accepts: images only. */
 import type { ImageSlot } from "../prompt-definition.ts";
+import { FIELD_LIMITS } from "./field-limits.ts";
 import { FieldReader, MEMBERS_READ_MAX } from "./field-reader.ts";
 import { kindName } from "./source-tree.ts";
-
-export const IMAGE_SLOTS_MAX = 16;
 
 /** Reads `images`: the slots for images, in file order. */
 export function readImageSlots(reader: FieldReader): ImageSlot[] {
   const items = reader.list("images") ?? [];
-  if (items.length > IMAGE_SLOTS_MAX) {
-    const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
+  if (items.length > FIELD_LIMITS.images) {
+    const message = `has ${items.length} image slots; the limit is ${FIELD_LIMITS.images}`;
     reader.faults.add({ line: reader.lineOf("images"), field: "images", code: "LIMITS", message });
   }
   return items.slice(0, MEMBERS_READ_MAX).map((item, index) => {

@@ -1,17 +1,14 @@
 import { isUuid } from "../../platform/ids.ts";
 import { readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
+import { FIELD_LIMITS, SLUG } from "./field-limits.ts";
 import { FieldReader, MEMBERS_READ_MAX, type TextRule } from "./field-reader.ts";
-import { IMAGE_SLOTS_MAX, readImageSlots } from "./file-inputs.ts";
+import { readImageSlots } from "./file-inputs.ts";
 import { readInputFields } from "./text-input-fields.ts";
 import type { ImageSlot, InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { readTests, type RawTest } from "./test-fields.ts";
 import type { TemplateText } from "../template/template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
-
-export const STEPS_MAX = 10;
-const TAGS_MAX = 10;
-const SAMPLES_MAX = 10;
 
 export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
 export function notStepId(id: string): string {
@@ -60,23 +57,25 @@ export interface RawPrompt extends RawCall {
   readonly template: TemplateText | null;
 }
 
+const DESCRIPTION_RULE: TextRule = { max: FIELD_LIMITS.descriptionLength, mayBeEmpty: true, mayHaveLines: true };
+
 /** @param form `file`: front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
   const reader = new FieldReader(map, "", faults);
   if (form === "file") checkFormat(reader);
   const id = reader.text("id", { max: 36 });
   if (id !== null && !isUuid(id)) reader.fault("id", `must be a UUID, got "${id}"`);
-  const title = reader.requiredText("title", { max: 120 })?.trim() ?? "";
-  const slug = reader.text("slug", { max: 120 });
-  if (slug !== null && !/^[a-z0-9-]{1,120}$/.test(slug))
-    reader.fault("slug", `must be 1 to 120 characters from a-z, 0-9, and "-", got "${slug}"`);
+  const title = reader.requiredText("title", { max: FIELD_LIMITS.titleLength })?.trim() ?? "";
+  const slug = reader.text("slug", { max: FIELD_LIMITS.slugLength });
+  if (slug !== null && !SLUG.test(slug))
+    reader.fault("slug", `must be 1 to ${FIELD_LIMITS.slugLength} characters from a-z, 0-9, and "-", got "${slug}"`);
   const prompt: RawPrompt = {
     line: map.line,
     lineOf: lineFinder(map),
     id: id?.toLowerCase() ?? null,
     title,
     slug,
-    description: reader.text("description", { max: 2_000, mayBeEmpty: true, mayHaveLines: true })?.trim() ?? "",
+    description: reader.text("description", DESCRIPTION_RULE)?.trim() ?? "",
     tags: readTags(reader),
     model: reader.requiredText("model", { max: 100 }) ?? "",
     inputs: readInputFields(reader),
@@ -99,8 +98,9 @@ export function checkFormat(reader: FieldReader): void {
 
 function readTags(reader: FieldReader): string[] {
   const items = reader.list("tags") ?? [];
-  if (items.length > TAGS_MAX) reader.fault("tags", `has ${items.length} tags; the limit is ${TAGS_MAX}`);
-  const tags = items.map((item) => reader.asText(item, "tags", { max: 64 })?.trim() ?? "");
+  const { tags: tagsMax, tagLength } = FIELD_LIMITS;
+  if (items.length > tagsMax) reader.fault("tags", `has ${items.length} tags; the limit is ${tagsMax}`);
+  const tags = items.map((item) => reader.asText(item, "tags", { max: tagLength })?.trim() ?? "");
   return [...new Set(tags)].filter((tag) => tag !== "");
 }
 
@@ -109,8 +109,8 @@ function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null
   const node = reader.node("steps");
   if (node === null) return null;
   const pairs = stepNodes(node, reader);
-  if (pairs.length < 1 || pairs.length > STEPS_MAX) {
-    const message = `must have 1 to ${STEPS_MAX} steps, got ${pairs.length}`;
+  if (pairs.length < 1 || pairs.length > FIELD_LIMITS.steps) {
+    const message = `must have 1 to ${FIELD_LIMITS.steps} steps, got ${pairs.length}`;
     reader.faults.add({ line: node.line, field: "steps", code: "LIMITS", message });
   }
   const steps: RawStep[] = [];
@@ -162,7 +162,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
   const numbers: number[] = [];
   for (const item of items.slice(0, MEMBERS_READ_MAX)) {
     const number = item.kind === "number" ? item.value : Number.NaN;
-    if (!Number.isInteger(number) || number < 1 || number > IMAGE_SLOTS_MAX || numbers.includes(number))
+    if (!Number.isInteger(number) || number < 1 || number > FIELD_LIMITS.images || numbers.includes(number))
       reader.faults.addField(
         item.line,
         reader.fieldPath("images"),
@@ -175,7 +175,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
 
 /** Reads sample values: `inputs` maps keys to texts, `images` are URLs. */
 function readSamples(reader: FieldReader): RawSample[] {
-  return (reader.readers("samples", SAMPLES_MAX, "with inputs and outputs") ?? []).map(readSample);
+  return (reader.readers("samples", FIELD_LIMITS.samples, "with inputs and outputs") ?? []).map(readSample);
 }
 
 const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };

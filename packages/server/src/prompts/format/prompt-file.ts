@@ -3,16 +3,9 @@
  * without a body, or the JSON import form `{promptd: 1, prompts: [...]}`.
  */
 import type { FaultList } from "../prompt-fault.ts";
+import { FIELD_LIMITS } from "./field-limits.ts";
 import { FieldReader, MEMBERS_READ_MAX, NOT_TEXT } from "./field-reader.ts";
-import {
-  checkFormat,
-  notStepId,
-  readPromptFields,
-  STEP_ID,
-  STEPS_MAX,
-  type RawPrompt,
-  type RawStep,
-} from "./prompt-fields.ts";
+import { checkFormat, notStepId, readPromptFields, STEP_ID, type RawPrompt, type RawStep } from "./prompt-fields.ts";
 import { NO_CALL } from "./call-fields.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
 import { importHint } from "./foreign-format.ts";
@@ -160,8 +153,8 @@ function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPr
   });
   if (markers.length === 0 && prompt.steps === null)
     return { ...prompt, template: bodyPart(lines, 0, lines.length, parts.bodyLine) };
-  if (markers.length > STEPS_MAX) {
-    const message = `has ${markers.length} parts; a prompt can have 1 to ${STEPS_MAX} steps`;
+  if (markers.length > FIELD_LIMITS.steps) {
+    const message = `has ${markers.length} parts; a prompt can have 1 to ${FIELD_LIMITS.steps} steps`;
     faults.add({ line: parts.bodyLine, field: "body", code: "LIMITS", message });
   }
   const first = markers[0]?.index ?? lines.length;

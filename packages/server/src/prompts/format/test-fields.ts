@@ -2,11 +2,11 @@
 import { presentMembers } from "../../platform/json.ts";
 import type { Expectations, PromptTest } from "../prompt-definition.ts";
 import { readSchema } from "./call-fields.ts";
+import { FIELD_LIMITS } from "./field-limits.ts";
 import { FieldReader } from "./field-reader.ts";
 import { lineFinder, type LineOf } from "./source-tree.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 
-export const TESTS_MAX = 100;
 const TEXT_RULE = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
 
 export interface RawTest extends PromptTest {
@@ -15,7 +15,7 @@ export interface RawTest extends PromptTest {
 }
 
 export function readTests(reader: FieldReader): RawTest[] {
-  return (reader.readers("tests", TESTS_MAX, "with inputs and expect") ?? []).map(readTest);
+  return (reader.readers("tests", FIELD_LIMITS.tests, "with inputs and expect") ?? []).map(readTest);
 }
 
 function readTest(reader: FieldReader, index: number): RawTest {

@@ -1,9 +1,8 @@
 /** A prompt of another tool, as far as promptd understands it, and the prompt file that is made from it. */
 import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import type { Expectations } from "../prompt-definition.ts";
-import { MESSAGES_MAX } from "../format/call-fields.ts";
+import { FIELD_LIMITS } from "../format/field-limits.ts";
 import type { PromptFile } from "../format/prompt-file.ts";
-import { TESTS_MAX } from "../format/test-fields.ts";
 import { writePromptFile } from "../format/write-prompt-file.ts";
 import { scanTemplate } from "../template/template-scan.ts";
 import { convertTemplate, type Converted, type TemplateSyntax } from "./convert-template.ts";
@@ -75,9 +74,9 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   const output = schemaOf(prompt, notes);
   const inputs = inputsOf(templates, prompt);
   const fields = {
-    title: prompt.name.trim().slice(0, 120),
-    description: prompt.description?.slice(0, 2_000),
-    tags: prompt.tags?.slice(0, 10).map((tag) => tag.slice(0, 64)),
+    title: prompt.name.trim().slice(0, FIELD_LIMITS.titleLength),
+    description: prompt.description?.slice(0, FIELD_LIMITS.descriptionLength),
+    tags: prompt.tags?.slice(0, FIELD_LIMITS.tags).map((tag) => tag.slice(0, FIELD_LIMITS.tagLength)),
     model,
     inputs,
     instructions: instructions === "" ? undefined : instructions,
@@ -173,9 +172,11 @@ function splitMessages(all: ImportedPrompt["messages"], notes: string[]): SplitM
     return { instructions: [], messages: [], body: system.join("\n\n") };
   }
   const earlier = turns.slice(0, last);
-  const first = Math.max(0, earlier.length - MESSAGES_MAX);
+  const first = Math.max(0, earlier.length - FIELD_LIMITS.messages);
   if (first > 0)
-    notes.push(`The first ${first} messages were left out: a file can have at most ${MESSAGES_MAX} before its prompt.`);
+    notes.push(
+      `The first ${first} messages were left out: a file can have at most ${FIELD_LIMITS.messages} before its prompt.`,
+    );
   return { instructions: system, messages: earlier.slice(first), body: turns[last]?.text ?? "" };
 }
 
@@ -224,8 +225,6 @@ function joinLists(templates: readonly string[]): (text: string) => string {
   };
 }
 
-const SAMPLES_MAX = 10;
-
 /** Converts samples and tests, up to a file's limits, with values for its inputs only. */
 function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<string>, notes: string[]) {
   const unread = new Set<string>();
@@ -237,7 +236,10 @@ function casesOf({ samples, tests = [] }: ImportedPrompt, keys: ReadonlySet<stri
     if (all.length > max) notes.push(`${all.length - max} more ${what} were left out: a file can have at most ${max}.`);
     return all.slice(0, max);
   };
-  const [shown, tried] = [firstOf(samples, SAMPLES_MAX, "samples"), firstOf(tests, TESTS_MAX, "tests")];
+  const [shown, tried] = [
+    firstOf(samples, FIELD_LIMITS.samples, "samples"),
+    firstOf(tests, FIELD_LIMITS.tests, "tests"),
+  ];
   const cases = {
     samples: shown.length === 0 ? undefined : shown.map((inputs) => ({ inputs: read(inputs) })),
     tests: tried.length === 0 ? undefined : tried.map((test) => ({ ...test, inputs: read(test.inputs) })),
