@@ -1,6 +1,6 @@
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CREATE, ID, KEY, sendRaw, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { CREATE, type EdgeServer, ID, KEY, openEdge, sendRaw, startEdge } from "./http-edge-server.ts";
 
 let edge: EdgeServer;
 beforeAll(async () => {
@@ -300,13 +300,12 @@ describe("image inputs", () => {
       checked.push(structuredClone(given));
       return [issue];
     };
-    const own = await startEdge({ checks: { createRun } });
+    const own = await openEdge({ checks: { createRun } });
     const body = { promptVersionId: "x", inputs: { imageInputs: [{ type: "base64", base64: "AA" }] } };
     const response = await own.post("/v1/runs", JSON.stringify(body), JSON_TYPE);
     const { message } = errorEnvelopeSchema.parse(await response.json());
     expect(message).toBe('promptVersionId must be a UUID, got "x". Image 1 is bad.');
     expect(checked).toMatchObject([[body, [{ path: ["body", "promptVersionId"] }]]]);
-    await own.http.close();
   });
 });
 

@@ -2,14 +2,14 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RequestContext } from "../../src/http/endpoint.ts";
 import {
   admitAnyone,
   ID,
   openRequest,
   readAnswers,
-  startEdge,
+  openEdge,
   type EdgeServer,
   type RawAnswer,
 } from "./http-edge-server.ts";
@@ -35,9 +35,8 @@ function bodyOf(bytes: number): string {
 const LARGE = bodyOf(150 * KIB);
 
 let own: EdgeServer;
-const start = async (overrides: Parameters<typeof startEdge>[0] = {}) => {
-  own = await startEdge({ admit: admitAnyone, limits: LIMITS, ...overrides });
-  onTestFinished(() => own.http.close());
+const start = async (overrides: Parameters<typeof openEdge>[0] = {}) => {
+  own = await openEdge({ admit: admitAnyone, limits: LIMITS, ...overrides });
 };
 
 const begin = (account: string, ...headers: readonly string[]) =>

@@ -48,6 +48,9 @@ export interface EdgeServer {
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<Response>;
 }
 
+/** What GET /v1/me returns here. */
+export const ME = { username: null, displayName: null, userFlags: 0 } as const;
+
 /** A handler that answers when it is released, and shows when it was called. */
 export function createPausedGetMe() {
   const release = Promise.withResolvers<void>();
@@ -55,7 +58,7 @@ export function createPausedGetMe() {
   const getMe = async () => {
     arrived.resolve();
     await release.promise;
-    return { data: { username: null, displayName: null, userFlags: 0 } };
+    return { data: ME };
   };
   return { getMe, arrived: arrived.promise, release: release.resolve };
 }
@@ -131,7 +134,7 @@ function fixedHandlers(calls: Call[]): Handlers {
     resolveSlug: answering("resolveSlug", { slug: "edge", label: null, ...VERSION }),
     listSlugs: answering("listSlugs", { rows: [], missing: [] }),
     getResources: answering("getResources", { hash: HASH, resources: { models: [] } }),
-    getMe: answering("getMe", { username: null, displayName: null, userFlags: 0 }),
+    getMe: answering("getMe", ME),
     getCredits: answering("getCredits", { credits: 7 }),
   };
 }
@@ -179,6 +182,13 @@ type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators" 
     readonly endpoints?: readonly Endpoint[];
     readonly authenticators?: HttpServerOptions["authenticators"];
   };
+
+/** Starts a server that is closed when the test is over. */
+export async function openEdge(...given: Parameters<typeof startEdge>): Promise<EdgeServer> {
+  const edge = await startEdge(...given);
+  onTestFinished(() => edge.http.close());
+  return edge;
+}
 
 export async function startEdge(
   overrides: Overrides = {},

@@ -5,7 +5,18 @@ import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Admit, Readiness } from "../../src/http/endpoint.ts";
 import { Problem } from "../../src/platform/problem.ts";
-import { CREATE, createPausedGetMe, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import {
+  CREATE,
+  createPausedGetMe,
+  type EdgeServer,
+  errorOf,
+  HASH,
+  ID,
+  KEY,
+  ME,
+  openEdge,
+  startEdge,
+} from "./http-edge-server.ts";
 import { eventually } from "../support/eventually.ts";
 
 let edge: EdgeServer;
@@ -71,16 +82,15 @@ describe("admission", () => {
   });
 
   test("refuses the 21st failure of an address within a second with 429, and still admits a valid key", async () => {
-    const own = await startEdge();
+    const own = await openEdge();
     const statuses = [];
     for (let i = 0; i < 21; i += 1) statuses.push((await own.get("/v1/me", {})).status);
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429]);
     expect((await own.get("/v1/me")).status).toBe(200);
-    await own.http.close();
   });
 
   test("counts the failures of each address separately, and only failed authentications", async () => {
-    const own = await startEdge({ limits: { failedAdmissionsPerSecond: 1 } });
+    const own = await openEdge({ limits: { failedAdmissionsPerSecond: 1 } });
     const statusOf = async (from: string, authorization: string) => {
       const sent = request(`${own.url}/v1/me`, { localAddress: from, headers: { authorization } }).end();
       const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -88,29 +98,17 @@ describe("admission", () => {
       return response.statusCode;
     };
     const many = <Result>(send: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, send));
-    try {
-      expect(new Set(await many(() => statusOf("127.0.0.1", "Bearer lapsed")))).toEqual(new Set([402]));
-      expect(await many(() => statusOf("127.0.0.1", "Bearer bad"))).toContain(429);
-      expect(await statusOf("127.0.0.2", "Bearer bad")).toBe(401);
-      expect(new Set(own.entries.map(({ address }) => address))).toEqual(new Set(["127.0.0.1", "127.0.0.2"]));
-    } finally {
-      await own.http.close();
-    }
+    expect(new Set(await many(() => statusOf("127.0.0.1", "Bearer lapsed")))).toEqual(new Set([402]));
+    expect(await many(() => statusOf("127.0.0.1", "Bearer bad"))).toContain(429);
+    expect(await statusOf("127.0.0.2", "Bearer bad")).toBe(401);
+    expect(new Set(own.entries.map(({ address }) => address))).toEqual(new Set(["127.0.0.1", "127.0.0.2"]));
   });
 
   test("answers 429 SERVER_BUSY above the limit on open requests, after 401 and before 402", async () => {
-    let release = () => {};
-    const released = new Promise<void>((resolve) => (release = resolve));
-    const me = { username: null, displayName: null, userFlags: 0 };
-    const arrived = Promise.withResolvers<void>();
-    const getMe = async () => {
-      arrived.resolve();
-      await released;
-      return { data: me };
-    };
-    const own = await startEdge({ limits: { openRequestsMax: 1 }, handlers: { getMe } });
+    const { getMe, arrived, release } = createPausedGetMe();
+    const own = await openEdge({ limits: { openRequestsMax: 1 }, handlers: { getMe } });
     const first = own.get("/v1/me");
-    await arrived.promise;
+    await arrived;
     const second = await own.get("/v1/me/credits");
     expect(await errorOf(second)).toMatchObject({ status: "TOO_MANY_REQUESTS_ERROR", data: { reason: "SERVER_BUSY" } });
     expect((await own.get("/v1/me/credits", {})).status).toBe(401);
@@ -118,7 +116,6 @@ describe("admission", () => {
     release();
     expect((await first).status).toBe(200);
     expect((await own.get("/v1/me/credits")).status).toBe(200);
-    await own.http.close();
   });
 });
 
@@ -167,20 +164,19 @@ describe("one account's open requests", () => {
 
 describe("the handler's view", () => {
   test("sees single headers, and can report what it ignores", async () => {
-    const own = await startEdge({
+    const own = await openEdge({
       handlers: {
         getMe: async (_input, context) => {
           context.ignore("textInputs.Ünï 'x'");
           expect(context.header("prefer")).toBe("wait=3");
           expect(context.caller).toEqual({ accountId: "account-1", keyId: "key-1" });
-          return { data: { username: null, displayName: null, userFlags: 0 } };
+          return { data: ME };
         },
       },
     });
     const response = await own.get("/v1/me", { ...KEY, prefer: "wait=3" });
     expect(response.status).toBe(200);
     expect(response.headers.get("x-ignored")).toBe("textInputs.%C3%9Cn%C3%AF%20%27x%27");
-    await own.http.close();
   });
 
   test("X-Ignored ends within 1,024 bytes, with a whole name", async () => {
@@ -192,7 +188,7 @@ describe("the handler's view", () => {
   });
 
   test("may answer 202 and 304 with its own headers", async () => {
-    const own = await startEdge({
+    const own = await openEdge({
       handlers: {
         createRun: async () => ({
           status: 202,
@@ -211,7 +207,6 @@ describe("the handler's view", () => {
     const unchanged = await own.get("/v1/resources");
     expect([unchanged.status, await unchanged.text()]).toEqual([304, ""]);
     expect(unchanged.headers.get("cache-control")).toBe("private, no-cache");
-    await own.http.close();
   });
 
   test("sets action-require exactly if cli-agent names an outdated catalogue hash", async () => {
@@ -233,7 +228,7 @@ describe("failures", () => {
     const getMe = async () => {
       throw new Error("select * from secret_table");
     };
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const response = await own.get("/v1/me");
     const error = await errorOf(response);
     const id = response.headers.get("x-request-id");
@@ -242,7 +237,6 @@ describe("failures", () => {
     expect(JSON.stringify(error)).not.toContain("secret_table");
     const logged = own.log.find(({ level }) => level === "error");
     expect(logged?.fields).toMatchObject({ requestId: id, err: { message: "select * from secret_table" } });
-    await own.http.close();
   });
 
   test("that are Problems are sent as they are, with their headers", async () => {
@@ -252,34 +246,29 @@ describe("failures", () => {
         headers: { "Retry-After": "5", Location: "/v1/runs/x" },
       });
     };
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const response = await own.get("/v1/me");
     expect(response.status).toBe(ERRORS.GATEWAY_TIMEOUT_ERROR.httpStatus);
     expect(await errorOf(response)).toMatchObject({ message: "Still running.", data: { runId: ID } });
     expect(response.headers.get("x-should-retry")).toBe("false");
     expect(response.headers.get("retry-after")).toBe("5");
-    await own.http.close();
   });
 
   test("during admission are 500, and nobody is admitted", async () => {
-    const own = await startEdge({ admit: async () => Promise.reject(new Error("database is down")) });
+    const own = await openEdge({ admit: async () => Promise.reject(new Error("database is down")) });
     expect((await own.get("/v1/me")).status).toBe(500);
     expect(own.calls).toEqual([]);
-    await own.http.close();
   });
 
   test("caused by an invalid header value are 500, and do not leave the caller waiting", async () => {
-    const data = { username: null, displayName: null, userFlags: 0 };
-    const own = await startEdge({ handlers: { getMe: async () => ({ data, headers: { "X-Bad": "a\nb" } }) } });
+    const own = await openEdge({ handlers: { getMe: async () => ({ data: ME, headers: { "X-Bad": "a\nb" } }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
-    await own.http.close();
   });
 
   test("to follow the contract are caught by checkResponses", async () => {
-    const data = { username: null, displayName: null, userFlags: 0, extra: 1 };
-    const own = await startEdge({ handlers: { getMe: async () => ({ data }) } });
+    const data = { ...ME, extra: 1 };
+    const own = await openEdge({ handlers: { getMe: async () => ({ data }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
-    await own.http.close();
   });
 });
 
@@ -297,7 +286,7 @@ describe("paths outside /v1", () => {
       calls.push(call);
       return call.promise;
     };
-    const own = await startEdge({ readiness });
+    const own = await openEdge({ readiness });
     const answers = [1, 2, 3].map(() => own.get("/readyz", {}));
     await eventually(() => expect(own.http.openRequests).toBe(3));
     expect(calls).toHaveLength(1);
@@ -307,16 +296,14 @@ describe("paths outside /v1", () => {
     await eventually(() => expect(calls).toHaveLength(2));
     calls[1]?.resolve({ ready: true, details: {} });
     expect((await next).status).toBe(200);
-    await own.http.close();
   });
 
   test("/readyz is a 500 with details if the server is not ready or is stopping", async () => {
-    const own = await startEdge({ readiness: async () => ({ ready: false, details: { database: "down" } }) });
+    const own = await openEdge({ readiness: async () => ({ ready: false, details: { database: "down" } }) });
     const response = await own.get("/readyz", {});
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ status: "SERVER_ERROR", data: { ready: false, database: "down" } });
-    await own.http.close();
-    const stopping = await startEdge();
+    const stopping = await openEdge();
     const notice = Promise.withResolvers<void>();
     const stopped = stopping.http.close({ notice: notice.promise });
     expect((await stopping.get("/readyz", {})).status).toBe(500);
@@ -337,7 +324,7 @@ describe("paths outside /v1", () => {
 });
 
 test("each request is one log line with the route's pattern, without its query and headers", async () => {
-  const own = await startEdge();
+  const own = await openEdge();
   const secret = "s3cret";
   const response = await own.get(`/v1/runs/${ID}?token=${secret}`, { ...KEY, "x-request-id": "client-1" });
   await response.arrayBuffer();
@@ -376,7 +363,7 @@ test("the log line of a create names its run, also when the caller got a 504", a
     throw new Problem("GATEWAY_TIMEOUT_ERROR", "Still running.", { data: { runId: ID } });
   };
   for (const handlers of [{}, { createRun }]) {
-    const own = await startEdge({ handlers });
+    const own = await openEdge({ handlers });
     await (await own.post("/v1/runs", CREATE)).arrayBuffer();
     await own.http.close();
     expect(own.log[0]?.fields).toMatchObject({ route: "/v1/runs", runId: ID });

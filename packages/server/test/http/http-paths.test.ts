@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toEndpoints, type Admit } from "../../src/http/endpoint.ts";
 import { Problem } from "../../src/platform/problem.ts";
-import { errorOf, ID, issuesOf, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { type EdgeServer, errorOf, ID, issuesOf, KEY, openEdge, startEdge } from "./http-edge-server.ts";
 
 let edge: EdgeServer;
 beforeAll(async () => {
@@ -90,13 +90,12 @@ describe("paths and methods", () => {
   });
 
   test("allow only configured origins if there are any", async () => {
-    const own = await startEdge({ corsOrigins: ["https://app.example.org"] });
+    const own = await openEdge({ corsOrigins: ["https://app.example.org"] });
     const listed = await own.get("/v1/me", { ...KEY, origin: "https://app.example.org" });
     expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example.org");
     expect(listed.headers.get("vary")).toBe("Origin");
     const other = await own.get("/v1/me", { ...KEY, origin: "https://other.example.org" });
     expect(other.headers.get("access-control-allow-origin")).toBeNull();
-    await own.http.close();
   });
 });
 
@@ -129,7 +128,7 @@ describe("an endpoint outside /v1", () => {
           };
   };
   const start = () =>
-    startEdge({
+    openEdge({
       endpoints,
       authenticators: { session: by("session"), token: by("token") },
       prefixes: { "/v1": "apiKey", "/manage/v1": "session" },
@@ -162,20 +161,17 @@ describe("an endpoint outside /v1", () => {
     }
     expect((await own.post("/manage/v1/keys", BODY, KEY)).status).toBe(401);
     expect((await own.post("/v1/runs", BODY, { authorization: "session" })).status).toBe(401);
-    await own.http.close();
   });
 
   test("requires its prefix's credential, like an unknown path there", async () => {
     const own = await start();
     expect((await own.get("/manage/v1/nothing", KEY)).status).toBe(401);
     expect((await own.get("/manage/v1/nothing", { authorization: "session" })).status).toBe(404);
-    await own.http.close();
   });
 
   test("answers 500 if its credential cannot be checked, and is never open", async () => {
-    const own = await startEdge({ endpoints });
+    const own = await openEdge({ endpoints });
     expect((await own.post("/manage/v1/keys", BODY, { authorization: "session" })).status).toBe(500);
-    await own.http.close();
   });
 });
 

@@ -1,33 +1,27 @@
+/** What becomes of bytes on a connection: requests that are not valid, bodies, pipelined requests, and stopping. */
 import { once } from "node:events";
-import { connect } from "node:net";
-import { Readable } from "node:stream";
-import { setImmediate as nextCycle } from "node:timers/promises";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RequestContext } from "../../src/http/endpoint.ts";
 import { until } from "../support/promptd-process.ts";
 import {
   CREATE,
   ID,
   createPausedGetMe,
   exchangeRaw,
+  openEdge,
   openSocket,
   readAnswers,
   sendRaw,
   startEdge,
   type EdgeServer,
 } from "./http-edge-server.ts";
+import { AUTH, CREATE_RUN, GET_CREDITS, GET_ME, POST_RUN } from "./raw-requests.ts";
 
 let edge: EdgeServer;
 beforeAll(async () => {
   edge = await startEdge();
 });
 afterAll(() => edge.http.close());
-
-const AUTH = "Authorization: Bearer good\r\n";
-const GET_ME = `GET /v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}`;
-const POST_RUN = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}`;
-const SECOND = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}Content-Length: ${CREATE.length}\r\n\r\n${CREATE}`;
 
 describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the connection is closed", () => {
   test.each([
@@ -45,9 +39,9 @@ describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the co
     ["bare LF", `GET /v1/me HTTP/1.1\nHost: x\n\n`],
     [
       "Content-Length and Transfer-Encoding",
-      `${POST_RUN}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SECOND}`,
+      `${POST_RUN}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${CREATE_RUN}`,
     ],
-    ["two Content-Lengths", `${POST_RUN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd${SECOND}`],
+    ["two Content-Lengths", `${POST_RUN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd${CREATE_RUN}`],
     ["Transfer-Encoding: gzip", `${POST_RUN}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ["Transfer-Encoding: gzip alone", `${POST_RUN}Transfer-Encoding: gzip\r\n\r\n`],
     ["Transfer-Encoding: identity", `${POST_RUN}Transfer-Encoding: identity\r\n\r\n`],
@@ -108,36 +102,32 @@ describe("a body that is not read", () => {
   });
 
   test("is discarded for a moment, so that a caller who is still sending gets the 401", async () => {
-    const own = await startEdge({ limits: { lingerMs: 5_000 } });
+    const own = await openEdge({ limits: { lingerMs: 5_000 } });
     const size = 8 * 1024 * 1024;
     const answer = await sendRaw(own.port, `${anonymous}Content-Length: ${size}\r\n\r\n`, Buffer.alloc(size, 0x20));
     expect(answer.status).toBe(401);
-    await own.http.close();
   });
 
   test("is not awaited for longer than the linger time", async () => {
-    const own = await startEdge({ limits: { lingerMs: 50 } });
+    const own = await openEdge({ limits: { lingerMs: 50 } });
     const answer = await sendRaw(own.port, `${anonymous}Content-Length: 100\r\n\r\n`);
     expect(answer.status).toBe(401);
-    await own.http.close();
   });
 
   test("with too large a declared length is refused before its first byte", async () => {
-    const own = await startEdge({ limits: { lingerMs: 50 } });
+    const own = await openEdge({ limits: { lingerMs: 50 } });
     const answer = await sendRaw(own.port, `${POST_RUN}Content-Length: 33554433\r\n\r\n`);
     expect(answer.status).toBe(400);
     expect(answer.body.message).toBe("The request body is larger than 32 MiB (33,554,432 bytes).");
     expect(answer.body.data).toEqual({ reason: "BODY_TOO_LARGE", maxBytes: 33_554_432 });
-    await own.http.close();
   });
 
   test("too large without a length, or in endless chunks, is refused at the limit", async () => {
-    const own = await startEdge({ limits: { lingerMs: 50 }, bodyBytesMax: { createRun: 100_000 } });
+    const own = await openEdge({ limits: { lingerMs: 50 }, bodyBytesMax: { createRun: 100_000 } });
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
     const answer = await sendRaw(own.port, `${POST_RUN}Transfer-Encoding: chunked\r\n\r\n`, chunk, chunk);
     expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes: 100_000 }]);
     expect(answer.headers.get("connection")).toBe("close");
-    await own.http.close();
   });
 });
 
@@ -156,7 +146,7 @@ describe("Expect: 100-continue", () => {
   });
 
   test("with a Content-Length above the limit gets the refusal at once instead of 100", async () => {
-    const own = await startEdge({ bodyBytesMax: { createRun: 100_000, cancelRun: 1_000 } });
+    const own = await openEdge({ bodyBytesMax: { createRun: 100_000, cancelRun: 1_000 } });
     const waiting = (length: number) => `Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
     for (const [request, maxBytes] of [
       [`${POST_RUN}${waiting(100_001)}`, 100_000],
@@ -166,242 +156,11 @@ describe("Expect: 100-continue", () => {
       expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes }]);
       expect(answer.headers.get("connection")).toBe("close");
     }
-    await own.http.close();
   });
 
   test("without a key gets 401 at once instead of 100", async () => {
     const answer = await sendRaw(edge.port, `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${head}`);
     expect(answer.status).toBe(401);
-  });
-});
-
-describe("slow senders", () => {
-  const limits = { headersMs: 100, requestMs: 200, checkEveryMs: 20, lingerMs: 50 };
-
-  test.each([
-    ["of headers", "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A"],
-    ["of a body", `${POST_RUN}Content-Length: 10\r\n\r\n{`],
-    ["of an ignored body", `${GET_ME}Content-Length: 10\r\n\r\n{`],
-  ])("%s get a 400 envelope and are closed", async (_name, request) => {
-    const own = await startEdge({ limits });
-    const answer = await sendRaw(own.port, request);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("The request did not arrive completely in time. Send it again.");
-    await own.http.close();
-    expect(own.http.openRequests).toBe(0);
-  });
-
-  test("do not include a caller who waits for an answer longer than the limits", async () => {
-    const release = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    const data = { username: null, displayName: null, userFlags: 0 };
-    const getMe = async () => {
-      arrived.resolve();
-      await release.promise;
-      return { data };
-    };
-    const own = await startEdge({ limits: { ...limits, slowReaderMs: 100 }, handlers: { getMe } });
-    const answer = sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
-    await arrived.promise;
-    // A slow sender that arrived later has been closed while this one is still open.
-    await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
-    await sendRaw(own.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
-    release.resolve();
-    expect((await answer).status).toBe(200);
-    await own.http.close();
-  });
-});
-
-test("a connection that sends nothing is closed without an answer, which a browser would take for the answer to its next request", async () => {
-  const own = await startEdge({ limits: { headersMs: 100, requestMs: 200, checkEveryMs: 20 } });
-  const socket = await openSocket(own.port);
-  let heard = "";
-  socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1")));
-  await once(socket, "close");
-  expect(heard).toBe("");
-  await own.http.close();
-});
-
-test("a connection that sends only empty lines after its answer is closed after the keep-alive and header timeouts", async () => {
-  const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
-  const socket = await openSocket(own.port);
-  // A line sent to a closed connection gets a reset, which ends it as well.
-  const closed = new Promise((resolve) => socket.once("close", resolve));
-  socket.on("error", () => {}).resume();
-  socket.write(`${GET_ME}\r\n`);
-  const alive = setInterval(() => socket.write("\r\n"), 10);
-  await closed;
-  clearInterval(alive);
-  expect(own.log.map(({ fields }) => fields["status"])).toEqual([200]);
-  await own.http.close();
-});
-
-describe("slow readers", () => {
-  const endless = () =>
-    Readable.from(
-      (function* () {
-        for (;;) yield Buffer.alloc(65_536);
-      })(),
-    );
-
-  test("are closed when no byte of the answer gets through within the limit", async () => {
-    const source = endless();
-    const own = await startEdge({
-      limits: { slowReaderMs: 100 },
-      openFile: async () => ({ status: 200, headers: { "content-type": "image/png" }, body: source }),
-    });
-    const socket = await openSocket(own.port);
-    socket.pause();
-    socket.write("GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n");
-    await new Promise((resolve) => source.once("close", resolve));
-    expect(source.destroyed).toBe(true);
-    socket.destroy();
-    await own.http.close();
-  });
-
-  test("of a large JSON answer are closed as well", async () => {
-    const rows = Array.from({ length: 20 }, () => "x".repeat(1_000_000));
-    const ended = Promise.withResolvers<void>();
-    const own = await startEdge({
-      limits: { slowReaderMs: 100 },
-      checkResponses: false,
-      handlers: {
-        getMe: async (_input, context) => {
-          context.onGone(() => ended.resolve());
-          return { data: { username: rows.join(""), displayName: null, userFlags: 0 } };
-        },
-      },
-    });
-    const socket = await openSocket(own.port);
-    socket.pause();
-    socket.write(`${GET_ME}\r\n`);
-    await ended.promise;
-    socket.destroy();
-    await own.http.close();
-    expect(own.log.at(-1)?.fields).toMatchObject({ cut: true });
-  });
-});
-
-describe("a slow reader's limit", () => {
-  test("ends with the answer: a later request on the same connection may wait longer", async () => {
-    const release = Promise.withResolvers<void>();
-    const data = { username: null, displayName: null, userFlags: 0 };
-    const getMe = async () => {
-      await release.promise;
-      return { data };
-    };
-    const limits = { slowReaderMs: 60, headersMs: 200, requestMs: 200, checkEveryMs: 20, lingerMs: 20 };
-    const own = await startEdge({ limits, handlers: { getMe } });
-    const file = "GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n";
-    const both = exchangeRaw(own.port, `${file}${GET_ME}Connection: close\r\n\r\n`);
-    // Takes the 200 ms until slow headers are refused: more than three times the reader's limit.
-    await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
-    release.resolve();
-    const text = await both;
-    expect(text).toContain("bytes");
-    expect(text).toContain('"userFlags":0');
-    await own.http.close();
-  });
-});
-
-describe("callers who close their side after sending their request", () => {
-  const halfClosed = async (port: number, request: string) => {
-    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-    let text = "";
-    socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
-    socket.end(request);
-    await once(socket, "end"); // the server has also closed its side
-    socket.destroy();
-    return readAnswers(text);
-  };
-
-  test("get their answers, also if they take some event loop cycles", async () => {
-    const getMe = async () => {
-      for (let cycle = 0; cycle < 20; cycle += 1) await nextCycle();
-      return { data: { username: null, displayName: null, userFlags: 0 } };
-    };
-    const own = await startEdge({ handlers: { getMe } });
-    const [first, second] = await halfClosed(
-      own.port,
-      `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`,
-    );
-    expect([first?.status, second?.status]).toEqual([200, 200]);
-    const [created] = await halfClosed(own.port, SECOND);
-    expect(created?.status).toBe(200);
-    await own.http.close();
-  });
-
-  test("get a 400 if the request was incomplete", async () => {
-    const [answer] = await halfClosed(edge.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
-    expect([answer?.status, answer?.body.status]).toEqual([400, "BAD_REQUEST_ERROR"]);
-  });
-
-  test("are assumed gone if the answer takes long", async () => {
-    const gone = Promise.withResolvers<void>();
-    const getMe = async (_input: unknown, context: RequestContext) => {
-      context.onGone(gone.resolve);
-      await gone.promise;
-      return { data: { username: null, displayName: null, userFlags: 0 } };
-    };
-    const own = await startEdge({ limits: { halfClosedMs: 50 }, handlers: { getMe } });
-    expect(await halfClosed(own.port, `${GET_ME}\r\n`)).toEqual([]);
-    await gone.promise;
-    expect(own.http.openRequests).toBe(0);
-    await own.http.close();
-  });
-});
-
-describe("callers who hang up", () => {
-  const waiting = () => {
-    const gone: Promise<void>[] = [];
-    let arrivals = 0;
-    const all = Promise.withResolvers<void>();
-    const getMe = (count: number) => async (_input: unknown, context: RequestContext) => {
-      gone.push(new Promise((resolve) => context.onGone(resolve)));
-      arrivals += 1;
-      if (arrivals === count) all.resolve();
-      await gone.at(-1);
-      return { data: { username: null, displayName: null, userFlags: 0 } };
-    };
-    return { getMe, arrived: all.promise, gone };
-  };
-
-  test("are reported to the handler, and free the request", async () => {
-    const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(20) } });
-    const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
-    for (const socket of sockets) socket.write(`${GET_ME}\r\n`);
-    await arrived;
-    expect(own.http.openRequests).toBe(20);
-    for (const socket of sockets) socket.destroy();
-    await Promise.all(gone);
-    expect(own.http.openRequests).toBe(0);
-    expect(own.log.filter(({ level }) => level === "error")).toEqual([]);
-    await own.http.close();
-  });
-
-  test("free both a waiting request and the request behind it", async () => {
-    const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(2) } });
-    const socket = await openSocket(own.port);
-    socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
-    await arrived;
-    socket.destroy();
-    await Promise.all(gone);
-    expect(own.http.openRequests).toBe(0);
-    await own.http.close();
-  });
-
-  test("are not reported to the handler of an answered request", async () => {
-    let isGone = false;
-    const getMe = async (_input: unknown, context: RequestContext) => {
-      context.onGone(() => (isGone = true));
-      return { data: { username: null, displayName: null, userFlags: 0 } };
-    };
-    const own = await startEdge({ handlers: { getMe } });
-    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
-    await own.http.close();
-    expect(isGone).toBe(false);
   });
 });
 
@@ -416,10 +175,7 @@ async function openHeard(port: number) {
 
 describe("keep-alive and stopping", () => {
   test("a connection serves several requests, pipelined ones in order", async () => {
-    const text = await exchangeRaw(
-      edge.port,
-      `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`,
-    );
+    const text = await exchangeRaw(edge.port, `${GET_ME}\r\n${GET_CREDITS}Connection: close\r\n\r\n`);
     const answers = readAnswers(text);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers[1]?.body.data).toEqual({ credits: 7 });
@@ -432,24 +188,23 @@ describe("keep-alive and stopping", () => {
       handled.push("me");
       return getMe();
     };
-    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe: counted } });
+    const own = await openEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe: counted } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n`.repeat(2_000), `${GET_ME}\r\n`.repeat(2_000));
     await arrived;
     expect(own.http.openRequests).toBe(3);
     // Another connection is served meanwhile.
-    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`);
+    await sendRaw(own.port, `${GET_CREDITS}Connection: close\r\n\r\n`);
     release();
     const answers = readAnswers(await received);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers[3]?.body.message).toContain("on this connection");
     expect(handled).toHaveLength(3);
     expect(own.log.filter(({ message }) => message.startsWith("request"))).toHaveLength(5);
-    await own.http.close();
   });
 
   test("a caller who hangs up with more than the limit gets nothing more", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe } });
+    const own = await openEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n`.repeat(10));
     await arrived;
@@ -457,11 +212,10 @@ describe("keep-alive and stopping", () => {
     await until(() => Promise.resolve(own.http.openRequests === 0));
     expect(own.log.filter(({ message }) => message === "request refused on the socket")).toEqual([]);
     release();
-    await own.http.close();
   });
 
   test("a request that arrives when earlier requests are answered counts alone", async () => {
-    const own = await startEdge({ limits: { connectionRequestsMax: 1 } });
+    const own = await openEdge({ limits: { connectionRequestsMax: 1 } });
     const socket = await openSocket(own.port);
     for (let nth = 1; nth <= 3; nth += 1) {
       socket.write(`${GET_ME}\r\n`);
@@ -469,7 +223,6 @@ describe("keep-alive and stopping", () => {
       expect(readAnswers(piece.toString("latin1"))[0]?.status).toBe(200);
     }
     socket.destroy();
-    await own.http.close();
   });
 
   test("a file is opened when its answer is next on the connection, not before", async () => {
@@ -479,16 +232,15 @@ describe("keep-alive and stopping", () => {
       opened += 1;
       return { status: 200, headers: { "Content-Length": "0" }, body: null } as const;
     };
-    const own = await startEdge({ handlers: { getMe }, openFile });
+    const own = await openEdge({ handlers: { getMe }, openFile });
     const file = "GET /files/a?b HTTP/1.1\r\nHost: x\r\n";
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${file}\r\n${file}Connection: close\r\n\r\n`);
     await arrived;
-    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // they were read
+    await sendRaw(own.port, `${GET_CREDITS}Connection: close\r\n\r\n`); // they were read
     expect(opened).toBe(0);
     release();
     expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(opened).toBe(2);
-    await own.http.close();
   });
 
   test("a request for another protocol is answered in this one and ends the connection, and what came after it is not read", async () => {
@@ -499,36 +251,33 @@ describe("keep-alive and stopping", () => {
 
   test("nothing is started behind a request whose answer ends the connection", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ handlers: { getMe } });
-    const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
+    const own = await openEdge({ handlers: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${CREATE_RUN}`);
     await arrived;
     release();
     expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 400]);
     expect(own.calls).toEqual([]);
-    await own.http.close();
   });
 
   test("CONNECT behind a request does not cost that request its answer: it is answered, then CONNECT is refused", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
     await arrived;
     release();
     expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 404]);
-    await own.http.close();
   });
 
   test("invalid data after requests does not cost them their answers: they are answered, then the data is refused", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
     socket.write("GARBAGE\r\n\r\nand more of it");
-    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // it was read
+    await sendRaw(own.port, `${GET_CREDITS}Connection: close\r\n\r\n`); // it was read
     release();
     expect((await answers).map(({ status }) => status)).toEqual([200, 200, 400]);
-    await own.http.close();
   });
 
   test.each([
@@ -539,23 +288,22 @@ describe("keep-alive and stopping", () => {
     ["without Host", "GET /v1/me HTTP/1.1\r\n\r\n"],
     ["with headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
   ])("a request %s in the packet of a valid one does not cost that one its answer", async (_name, malformed) => {
-    for (const good of [`${GET_ME}\r\n`, SECOND]) {
+    for (const good of [`${GET_ME}\r\n`, CREATE_RUN]) {
       const answers = readAnswers(await exchangeRaw(edge.port, good + malformed));
       expect(answers.map(({ status }) => status)).toEqual([200, 400]);
     }
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${malformed}`);
     await arrived;
-    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // it was read
+    await sendRaw(own.port, `${GET_CREDITS}Connection: close\r\n\r\n`); // it was read
     release();
     expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 400]);
-    await own.http.close();
   });
 
   test("close ends idle connections and waits for open requests, which are answered", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ limits: { silentMs: 20 }, handlers: { getMe } });
+    const own = await openEdge({ limits: { silentMs: 20 }, handlers: { getMe } });
     const idle = await openSocket(own.port);
     const idleEnded = once(idle, "close");
     idle.resume();
@@ -571,10 +319,10 @@ describe("keep-alive and stopping", () => {
 
   test("close answers every request of a connection on which several wait, and starts none behind the last answer", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
-    const own = await startEdge({ handlers: { getMe } });
+    const own = await openEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     const notice = Promise.withResolvers<void>();
-    const getCredits = `${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`;
+    const getCredits = `${GET_CREDITS}\r\n`;
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
     const closed = own.http.close({ notice: notice.promise });
@@ -592,7 +340,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("a request that was on its way when the server started to close is served and never gets a 503", async () => {
-    const own = await startEdge();
+    const own = await openEdge();
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}X-Part: `);
     // A second connection's answer proves that the server has read the first part as well.
@@ -605,7 +353,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("a caller that never sends the rest of its request does not hold up closing", async () => {
-    const own = await startEdge({ limits: { requestMs: 100, headersMs: 100, checkEveryMs: 10_000 } });
+    const own = await openEdge({ limits: { requestMs: 100, headersMs: 100, checkEveryMs: 10_000 } });
     const socket = await openSocket(own.port);
     socket.resume();
     socket.write(`${POST_RUN}Content-Length: 10\r\n\r\n{`);

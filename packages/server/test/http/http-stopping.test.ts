@@ -4,11 +4,10 @@ import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { setImmediate as nextCycle, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createPausedGetMe, ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
+import { createPausedGetMe, ID, ME, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
 import { until } from "../support/promptd-process.ts";
 
 const GET_ME = "GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n";
-const DATA = { username: null, displayName: null, userFlags: 0 };
 
 /** Opens connections that send their request at once; each resolves with what it received until it was closed. */
 function sendAtOnce(port: number, count: number): Promise<string>[] {
@@ -136,7 +135,7 @@ describe("a server that is asked to stop", () => {
     const getMe = async () => {
       requested.resolve();
       await answer.promise;
-      return { data: DATA };
+      return { data: ME };
     };
     const own = await startEdge({ handlers: { getMe }, limits: { stopMsMin: 0 } });
     const [sent] = sendAtOnce(own.port, 1);

@@ -2,11 +2,11 @@
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Handlers } from "../../src/http/endpoint.ts";
 import type { HttpServerOptions } from "../../src/http/server.ts";
 import { eventually } from "../support/eventually.ts";
-import { admitAnyone, ID, openRequest, startEdge, type EdgeServer } from "./http-edge-server.ts";
+import { admitAnyone, ID, ME, openEdge, openRequest, type EdgeServer } from "./http-edge-server.ts";
 
 const MIB = 1_048_576;
 /** More than the kernel's buffers take, so that most of it stays in the process. */
@@ -18,20 +18,15 @@ const EACH = { accountUnreadBytesMax: 30 * MIB };
 const TOGETHER = { accountUnreadBytesMax: 60 * MIB, totalUnreadBytesMax: 30 * MIB };
 
 async function start(handlers: Partial<Handlers>, limits: HttpServerOptions["limits"] = EACH): Promise<void> {
-  own = await startEdge({
-    admit: admitAnyone,
-    checkResponses: false,
-    limits: { ...limits, checkEveryMs: 20 },
-    handlers,
-  });
-  onTestFinished(() => own.http.close());
+  const options = { admit: admitAnyone, checkResponses: false, handlers };
+  own = await openEdge({ ...options, limits: { ...limits, checkEveryMs: 20 } });
 }
 
 /** @param beforeAnswer what a large answer waits for. */
 function largeMe(beforeAnswer: Promise<void> = Promise.resolve()): Partial<Handlers> {
   const getMe = async () => {
     await beforeAnswer;
-    return { data: { username: ANSWER, displayName: null, userFlags: 0 } };
+    return { data: { ...ME, username: ANSWER } };
   };
   return { getMe };
 }
