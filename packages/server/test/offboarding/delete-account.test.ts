@@ -15,6 +15,7 @@ import { clientOf, createTestPerson, type TestPerson } from "../people/people-fi
 import { until } from "../support/promptd-process.ts";
 import { IN_THIS_DATABASE } from "../support/test-database.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+import { codeOf } from "../people/page-requests.ts";
 
 const SLOW =
   "---\npromptd: 1\ntitle: Slow\nmodel: sandbox/text\n---\nsandbox: delay=600000\nSecret words of the author.\n";
@@ -35,12 +36,6 @@ afterAll(async () => {
   await server.shiftTime(0);
   await server.close();
 });
-
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => "SUCCESS",
-    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
-  );
 
 /** Moves the deletion's minute ahead, and its tick too. */
 async function finished(accountId: string): Promise<DeletedAccount> {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
 import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+import { postAsPage } from "./page-requests.ts";
 
 let mail: TestMailServer;
 let server: TestServer;
@@ -84,11 +85,8 @@ test("a link stops working once the password changes: somebody else may have req
   const owner = await createTestPerson(server, { email: "owner@example.org" });
   await request(owner, "thief@example.com");
   const code = codeIn(await mail.waitFor("thief@example.com"));
-  const answer = await fetch(`${server.url}/manage/auth/change-password`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: server.url, cookie: owner.cookie },
-    body: JSON.stringify({ currentPassword: PASSWORD, newPassword: "another long enough password" }),
-  });
+  const change = { currentPassword: PASSWORD, newPassword: "another long enough password" };
+  const answer = await postAsPage(server, "/manage/auth/change-password", change, { cookie: owner.cookie });
   expect(answer.status).toBe(200);
   await expect(confirm(code)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
   expect(await signIn("owner@example.org", "another long enough password")).toBe(200);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TestServer } from "../support/test-server.ts";
 import { startServerWithMail, type ServerWithMail, type TestMailServer } from "./mail-fixture.ts";
 import { createTestPerson, PASSWORD, totpOf } from "./people-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 
 let mail: TestMailServer;
 let server: TestServer;
@@ -14,11 +15,6 @@ beforeAll(async () => {
 afterAll(() => close());
 
 const signIn = (email: string, password = PASSWORD) => post("/sign-in/email", { email, password });
-const cookiesOf = (answer: Response) =>
-  answer.headers
-    .getSetCookie()
-    .map((one) => one.split(";")[0] ?? "")
-    .join("; ");
 
 /** As if the last password had been tried fifty times. */
 async function exhaustTries(): Promise<void> {
@@ -61,9 +57,8 @@ test("the hourly limit is not reset by a sign-in after the minute of another lim
   const { db } = server.app;
   const mia = await createTestPerson(server, { email: "mia@example.org" });
   await mia.client.send("requestEmailChange", { body: { email: "new@example.org", password: PASSWORD } });
-  const headers = { "content-type": "application/json", origin: server.url, "x-forwarded-for": "192.0.2.9" };
-  const body = JSON.stringify({ email: "mia@example.org", password: PASSWORD });
-  const again = () => fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body });
+  const login = { email: "mia@example.org", password: PASSWORD };
+  const again = () => postAsPage(server, "/manage/auth/sign-in/email", login, { "x-forwarded-for": "192.0.2.9" });
   expect((await again()).status).toBe(200);
   await db.query("update auth_rate_limits set last_request = last_request - 100000");
   expect((await again()).status).toBe(200);

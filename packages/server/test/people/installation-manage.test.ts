@@ -1,5 +1,4 @@
 /** What pages need around runs: prices before a run, marketplace pages, and what an operator sees of all accounts. */
-import { PromptdError } from "@promptd/client";
 import type { EndpointEntry } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,6 +9,7 @@ import { createLog } from "../../src/platform/log.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { codeOf } from "./page-requests.ts";
 
 const prompt = (title: string, model = "sandbox/text", rest = "", body = "Say {{ ask }}.") => `---
 promptd: 1
@@ -33,11 +33,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => "SUCCESS",
-    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
-  );
 const bodyOf = (ask: string, promptVersionId = versionId) => ({ promptVersionId, inputs: { textInputs: { ask } } });
 const runOf = (promptVersionId: string) => ada.client.call("createRun", { body: bodyOf("x", promptVersionId) });
 

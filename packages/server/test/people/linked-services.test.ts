@@ -2,8 +2,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startOidc, type TestOidc } from "./oidc-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
-import { comeBack, cookiesOf, signInAt } from "./service-browser.ts";
+import { comeBack, signInAt } from "./service-browser.ts";
 
 let oidc: TestOidc;
 let server: TestServer;
@@ -28,13 +29,8 @@ const isAtService = (sub: string, isVerified = true) => {
   oidc.person = { sub, email: `${sub}@service.example.org`, email_verified: isVerified, name: "Somebody" };
 };
 
-function post(path: string, person: Pick<TestPerson, "cookie">, body: object): Promise<Response> {
-  return fetch(`${server.url}/manage/auth/${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: server.url, cookie: person.cookie },
-    body: JSON.stringify(body),
-  });
-}
+const post = (path: string, { cookie }: Pick<TestPerson, "cookie">, body: object) =>
+  postAsPage(server, `/manage/auth/${path}`, body, { cookie });
 
 const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code;
 

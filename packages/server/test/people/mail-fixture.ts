@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { postAsPage } from "./page-requests.ts";
 
 export interface ReceivedMail {
   readonly from: string;
@@ -96,13 +97,7 @@ export async function startServerWithMail(): Promise<ServerWithMail> {
     server,
     post: (path, body, cookie = "") => {
       peer += 1;
-      const headers = {
-        "content-type": "application/json",
-        origin: server.url,
-        "x-forwarded-for": `10.3.3.${peer}`,
-        cookie,
-      };
-      return fetch(`${server.url}/manage/auth${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+      return postAsPage(server, `/manage/auth${path}`, body, { "x-forwarded-for": `10.3.3.${peer}`, cookie });
     },
     close: async () => {
       await server.close();

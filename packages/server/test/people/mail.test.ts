@@ -8,6 +8,7 @@ import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
 import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+import { codeIn, cookiesOf, postAsPage } from "./page-requests.ts";
 
 let mail: TestMailServer;
 let server: TestServer;
@@ -28,15 +29,9 @@ function mailEnvironment(changes: Record<string, string> = {}): Record<string, s
   return { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd <promptd@example.org>", ...changes };
 }
 
-const post = (path: string, body: unknown, { url } = server) =>
-  fetch(url + path, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: url },
-    body: JSON.stringify(body),
-  });
+const post = (path: string, body: unknown, where: { readonly url: string } = server) => postAsPage(where, path, body);
 const signIn = (email: string, password: string, where = server) =>
   post("/manage/auth/sign-in/email", { email, password }, where);
-const codeIn = (link: string) => link.split("#")[1] ?? "";
 
 test("an invitation goes only to its address, and opening it confirms the address", async () => {
   const invitation = await ada.client.send("createInvitation", {
@@ -218,7 +213,7 @@ describe("with open sign-up", () => {
     const token = new URL(link).hash.slice(1);
     const headers = { "content-type": "application/json" };
     const answer = await fetch(`${open.url}/manage/auth/verify-email?token=${token}`, { headers, redirect: "manual" });
-    return { status: answer.status, cookie: answer.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
+    return { status: answer.status, cookie: cookiesOf(answer) };
   }
 
   test("programs that open links in mails confirm no address, and sign nobody in", async () => {

@@ -1,10 +1,10 @@
 /** Runs, credits, and the marketplace for people: the same runs as under /v1, with more detail. */
-import { PromptdError } from "@promptd/client";
 import type { ListManagedRunsQuery } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { codeOf } from "./page-requests.ts";
 
 const ECHO = `---
 promptd: 1
@@ -39,11 +39,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => "SUCCESS",
-    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
-  );
 const run = (who: TestPerson, ask: string, headers: Record<string, string> = {}, version = promptVersionId) =>
   who.client.call("createRun", {
     body: { promptVersionId: version, inputs: { textInputs: { ask } } },

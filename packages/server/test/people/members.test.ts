@@ -1,11 +1,11 @@
 /** Members and invitations of an account, and what operators do with people and accounts. */
-import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { peopleActions } from "../../src/operator/people-actions.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, type TestPerson } from "./people-fixture.ts";
+import { codeIn, codeOf, cookiesOf, postAsPage } from "./page-requests.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -19,13 +19,6 @@ beforeAll(async () => {
   operator = await createTestPerson(server, { isOperator: true });
 });
 afterAll(() => server.close());
-
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => "SUCCESS",
-    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
-  );
-const codeIn = (link: string | null) => link?.split("#")[1] ?? "";
 
 describe("an invitation", () => {
   test("admits a new person once, as a member who also has their own account", async () => {
@@ -43,7 +36,7 @@ describe("an invitation", () => {
     const body = { code, name: "Grace", password: PASSWORD };
     const accepted = await anybody.call("acceptInvitation", { body });
     expect(accepted.data).toMatchObject({ kind: "signed_in", accountId: ada.accountId });
-    const grace = clientOf(server, { cookie: accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "" });
+    const grace = clientOf(server, { cookie: cookiesOf(accepted) });
     const { accounts } = await grace.send("getSession");
     expect(accounts.map(({ role, isPersonal }) => [role, isPersonal])).toEqual([
       ["owner", true],
@@ -149,7 +142,7 @@ describe("an invitation", () => {
     const code = codeIn(link);
     const body = { code, name: "Terms", password: PASSWORD };
     const accepted = await clientOf(server, {}).call("acceptInvitation", { body });
-    const person = await personOf(server, accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+    const person = await personOf(server, cookiesOf(accepted));
     const before = await person.client.send("listJournal");
     expect(before.rows.map(({ kind, amount, reason }) => [kind, amount, reason])).toEqual([
       ["grant", 500, "given with the invitation"],
@@ -302,13 +295,8 @@ describe("an operator", () => {
     expect(await codeOf(change(taken[0]?.email ?? ""))).toBe("VALIDATION_ERROR");
     expect(await change("After@example.org")).toMatchObject({ email: "after@example.org" });
     const signIn = async (email: string) => {
-      const headers = {
-        "content-type": "application/json",
-        origin: server.url,
-        "x-forwarded-for": `10.1.1.${email.length}`,
-      };
-      const body = JSON.stringify({ email, password: PASSWORD });
-      return (await fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body })).status;
+      const headers = { "x-forwarded-for": `10.1.1.${email.length}` };
+      return (await postAsPage(server, "/manage/auth/sign-in/email", { email, password: PASSWORD }, headers)).status;
     };
     expect([await signIn("after@example.org"), await signIn("before@example.org")]).toEqual([200, 401]);
     const { rows } = await operator.client.send("listAccounts", { query: { q: "after@" } });
@@ -343,11 +331,7 @@ describe("an operator", () => {
     let sent = 0;
     const post = (path: string, body: unknown) => {
       sent += 1;
-      return fetch(`${server.url}/manage/auth/${path}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", origin: server.url, "x-forwarded-for": `192.0.2.${100 + sent}` },
-        body: JSON.stringify(body),
-      });
+      return postAsPage(server, `/manage/auth/${path}`, body, { "x-forwarded-for": `192.0.2.${100 + sent}` });
     };
     const asked = async () => (await operator.client.send("getSystem")).askedLinks.map(({ email }) => email);
     const ask = async () => {
@@ -388,23 +372,15 @@ describe("an operator", () => {
     const password = "another long password";
     expect(await anybody.send("welcome", { body: { code, password } })).toMatchObject({ personId: person.personId });
     expect(await codeOf(person.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
-    const signIn = await fetch(`${server.url}/manage/auth/sign-in/email`, {
-      method: "POST",
-      headers: { "content-type": "application/json", origin: server.url },
-      body: JSON.stringify({ email: "forgot@example.org", password }),
-    });
+    const signIn = await postAsPage(server, "/manage/auth/sign-in/email", { email: "forgot@example.org", password });
     expect(signIn.status).toBe(200);
   });
 });
 
 test("behind a proxy, sign-ins are limited by the address that the proxy saw, and the audit log names it", async () => {
   const signIn = async (forwarded: string) => {
-    const answer = await fetch(`${server.url}/manage/auth/sign-in/email`, {
-      method: "POST",
-      headers: { "content-type": "application/json", origin: server.url, "x-forwarded-for": forwarded },
-      body: JSON.stringify({ email: "ada@example.org", password: "wrong password" }),
-    });
-    return answer.status;
+    const guess = { email: "ada@example.org", password: "wrong password" };
+    return (await postAsPage(server, "/manage/auth/sign-in/email", guess, { "x-forwarded-for": forwarded })).status;
   };
   const guesses: number[] = [];
   for (const made of ["1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4"]) guesses.push(await signIn(`${made}, 192.0.2.7`));

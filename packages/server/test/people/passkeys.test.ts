@@ -1,10 +1,10 @@
 /** Passkeys: created, used, and removed by a software authenticator that follows the standard. */
-import { PromptdError } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { relyingPartyOf } from "../../src/people/sign-in/relying-party.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createAuthenticator, type PageOf, type TestAuthenticator } from "./authenticator-fixture.ts";
 import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { codeOf, cookiesOf } from "./page-requests.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -23,11 +23,6 @@ afterAll(async () => {
 /** The page as its browser knows it: passkeys belong to a domain, and this machine's domain is localhost. */
 const origin = () => server.url.replace("127.0.0.1", "localhost");
 const anybody = () => clientOf(server, {});
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => "SUCCESS",
-    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
-  );
 
 async function addPasskey(person: TestPerson, name = "Laptop"): Promise<TestAuthenticator & { passkeyId: string }> {
   const authenticator = createAuthenticator(origin());
@@ -56,7 +51,7 @@ test("a passkey is created once, listed, signs in without a password, and stops 
   const authenticator = await addPasskey(ada);
   const { data, headers } = await signIn(await answerOf(authenticator));
   expect(data).toEqual({ personId: ada.personId });
-  const cookie = headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  const cookie = cookiesOf({ headers });
   expect((await clientOf(server, { cookie }).send("getSession")).person.email).toBe("ada@example.org");
   const { rows } = await ada.client.send("listPasskeys");
   expect(rows).toEqual([
@@ -135,7 +130,7 @@ test("a frozen person cannot sign in with a passkey", async () => {
   const authenticator = await addPasskey(bob);
   await operator.client.send("updatePerson", { params: { personId: bob.personId }, body: { isFrozen: true } });
   const { headers } = await signIn(await answerOf(authenticator));
-  const cookie = headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  const cookie = cookiesOf({ headers });
   expect(await codeOf(clientOf(server, { cookie }).send("getSession"))).toBe("UNAUTHORIZED_ERROR");
 });
 

@@ -7,6 +7,7 @@ import { mintCode } from "../../src/people/index.ts";
 import type { Queryable } from "../../src/platform/database/database.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import type { TestServer } from "../support/test-server.ts";
+import { cookiesOf } from "./page-requests.ts";
 
 export interface TestPerson {
   readonly personId: string;
@@ -54,8 +55,7 @@ export async function createTestPerson(server: ServerOfPeople, person: NewTestPe
     body: JSON.stringify({ code }),
   });
   if (response.status !== 200) throw new Error(`The test's person was not made: ${await response.text()}`);
-  const cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  return personOf(server, cookie);
+  return personOf(server, cookiesOf(response));
 }
 
 /** A person who has set up a password. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { mintCode } from "../../src/people/index.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, tokenClient, type TestPerson } from "./people-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -19,16 +20,11 @@ const problemOf = (work: Promise<unknown>) =>
     (error: unknown) => (error instanceof PromptdError ? error : Promise.reject(error)),
   );
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  fetch(server.url + path, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: server.url, ...headers },
-    body: JSON.stringify(body),
-  });
+  postAsPage(server, path, body, headers);
 const listAudit = async (
   { client }: TestPerson,
   query: { q?: string; action?: string; personId?: string; reads?: "with" | "without" },
 ) => (await client.send("listAudit", { query })).rows;
-const cookieOf = (answer: Response) => answer.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 const setUp = { personId: null, accountId: null, makesOperator: false, signsIn: false };
 
 describe("a one-time code", () => {
@@ -74,7 +70,7 @@ describe("a one-time code", () => {
     const { accountId } = await server.createCaller();
     const signIn = async () => {
       const code = await mintCode(server.app.db, { ...setUp, accountId, makesOperator: true, signsIn: true });
-      return personOf(server, cookieOf(await post("/manage/v1/welcome", { code })));
+      return personOf(server, cookiesOf(await post("/manage/v1/welcome", { code })));
     };
     const [first, second] = [await signIn(), await signIn()];
     expect([first.accountId, second.accountId, second.personId]).toEqual([accountId, accountId, first.personId]);
@@ -103,16 +99,13 @@ describe("a session", () => {
     const proxied = await startTestServer({ role: "api", environment: { PROMPTD_PUBLIC_URL: origin } });
     onTestFinished(() => proxied.close());
     await createTestPerson(proxied, { email: "ada@example.org" });
-    const answer = await fetch(`${proxied.url}/manage/auth/sign-in/email`, {
-      method: "POST",
-      headers: { "content-type": "application/json", origin },
-      body: JSON.stringify({ email: "ada@example.org", password: PASSWORD }),
-    });
+    const signIn = { email: "ada@example.org", password: PASSWORD };
+    const answer = await postAsPage(proxied, "/manage/auth/sign-in/email", signIn, { origin });
     const [setCookie = ""] = answer.headers.getSetCookie();
     expect(setCookie).toMatch(
       /^__Secure-promptd\.session_token=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
-    const cookie = cookieOf(answer);
+    const cookie = cookiesOf(answer);
     expect((await clientOf(proxied, { cookie }).send("getSession")).person.email).toBe("ada@example.org");
     const planted = clientOf(proxied, { cookie: cookie.replace("__Secure-", "") }).send("getSession");
     expect((await problemOf(planted)).code).toBe("UNAUTHORIZED_ERROR");
@@ -183,7 +176,7 @@ describe("a session", () => {
       post("/manage/v1/welcome", { code }, { cookie: mallory.cookie }),
     ]);
     for (const answer of begun) {
-      const cookie = cookieOf(answer);
+      const cookie = cookiesOf(answer);
       expect(cookie).not.toBe(mallory.cookie);
       expect((await personOf(server, cookie)).personId).toBe(ada.personId);
     }
@@ -193,14 +186,14 @@ describe("a session", () => {
   test("ends everywhere when the password changes, except where it was changed", async () => {
     const eve = await createTestPerson(server);
     const code = await mintCode(server.app.db, { ...setUp, personId: eve.personId, signsIn: true });
-    const elsewhere = await personOf(server, cookieOf(await post("/manage/v1/welcome", { code })));
+    const elsewhere = await personOf(server, cookiesOf(await post("/manage/v1/welcome", { code })));
     const change = { currentPassword: PASSWORD, newPassword: "another long password", revokeOtherSessions: false };
     const changed = await post("/manage/auth/change-password", change, { cookie: eve.cookie });
     expect(changed.status).toBe(200);
     for (const { client } of [elsewhere, eve]) {
       expect((await problemOf(client.send("getSession"))).code).toBe("UNAUTHORIZED_ERROR");
     }
-    expect((await personOf(server, cookieOf(changed))).personId).toBe(eve.personId);
+    expect((await personOf(server, cookiesOf(changed))).personId).toBe(eve.personId);
   });
 
   test("cannot act in another person's account: foreign and missing accounts give the same bytes", async () => {
@@ -301,7 +294,7 @@ test("sign-ins, wrong passwords, and sign-outs leave rows in the audit log, and 
   const eve = await createTestPerson(server, { email: "eve-of-log@example.org" });
   await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
   const answer = await post("/manage/auth/sign-in/email", { email: "Eve-of-log@example.org", password: PASSWORD });
-  const cookie = cookieOf(answer);
+  const cookie = cookiesOf(answer);
   const current = { currentPassword: "wrong password", newPassword: "another long password" };
   expect((await post("/manage/auth/change-password", current, { cookie })).status).toBe(400);
   expect((await post("/manage/auth/revoke-other-sessions", {}, { cookie })).status).toBe(200);
@@ -352,7 +345,7 @@ test("sessions are listed with their origin, ended by ID only by their own perso
   const lin = await createTestPerson(server, { email: "lin-of-sessions@example.org" });
   await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
   const signIn = await post("/manage/auth/sign-in/email", { email: "lin-of-sessions@example.org", password: PASSWORD });
-  const cookie = cookieOf(signIn);
+  const cookie = cookiesOf(signIn);
   const stored = await server.app.db.query<{ token: string }>("select token from auth_sessions");
   const texts = [await signIn.text()];
   for (const path of ["get-session", "list-sessions", "list-accounts"])

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { mintCode, peopleTicks } from "../../src/people/index.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 import { createTestPerson, PASSWORD, totpOf } from "./people-fixture.ts";
 
 const SECRETS = ["the first secret, long enough to be one", "the second secret, also long enough"] as const;
@@ -14,22 +15,20 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const post = (url: string, path: string, body: unknown, cookie: string | null) =>
-  fetch(`${url}/manage/auth${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: url, ...(cookie === null ? {} : { cookie }) },
-    body: JSON.stringify(body),
-  });
+const postAuth = (url: string, path: string, body: unknown, cookie = "") =>
+  postAsPage({ url }, `/manage/auth${path}`, body, cookie === "" ? {} : { cookie });
 
 /** A person with an authenticator app, set up at a process with the first secret. */
 async function createPersonWithApp() {
   await server.app.db.query("delete from auth_rate_limits"); // from the previous tests
   const person = await createTestPerson(server);
   const { email } = (await person.client.send("getSession")).person;
-  const enabled = await post(server.url, "/two-factor/enable", { password: PASSWORD }, person.cookie);
+  const enabled = await postAuth(server.url, "/two-factor/enable", { password: PASSWORD }, person.cookie);
   const { totpURI, backupCodes } = (await enabled.json()) as { totpURI: string; backupCodes: string[] };
   const secret = new URL(totpURI).searchParams.get("secret") ?? "";
-  expect((await post(server.url, "/two-factor/verify-totp", { code: totpOf(secret) }, person.cookie)).status).toBe(200);
+  expect((await postAuth(server.url, "/two-factor/verify-totp", { code: totpOf(secret) }, person.cookie)).status).toBe(
+    200,
+  );
   /** The statuses of a sign-in with the app's code, and of one with a backup code. */
   const signIns = async (url: string): Promise<number[]> => {
     const statuses = [];
@@ -38,9 +37,8 @@ async function createPersonWithApp() {
       ["/two-factor/verify-backup-code", backupCodes.pop()],
     ] as const) {
       await server.app.db.query("delete from auth_rate_limits");
-      const half = await post(url, "/sign-in/email", { email, password: PASSWORD }, null);
-      const cookies = half.headers.getSetCookie().map((one) => one.split(";")[0] ?? "");
-      statuses.push((await post(url, path, { code }, cookies.join("; "))).status);
+      const half = await postAuth(url, "/sign-in/email", { email, password: PASSWORD });
+      statuses.push((await postAuth(url, path, { code }, cookiesOf(half))).status);
     }
     return statuses;
   };
@@ -85,15 +83,9 @@ test("after the secret was lost, an operator's link leads people back in, and th
   const renewed = await server.startAnother("api", { PROMPTD_SECRET: "a new secret, because the other was lost" });
   const url = renewed.listenUrl ?? "";
   const code = await mintCode(db, { personId: ada.personId, accountId: null, makesOperator: false, signsIn: false });
-  const welcome = await fetch(`${url}/manage/v1/welcome`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ code, password: PASSWORD }),
-  });
+  const welcome = await postAsPage({ url }, "/manage/v1/welcome", { code, password: PASSWORD });
   expect(welcome.status).toBe(200);
-  const cookie = welcome.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  const disabled = await post(url, "/two-factor/disable", { password: PASSWORD }, cookie);
+  const disabled = await postAuth(url, "/two-factor/disable", { password: PASSWORD }, cookiesOf(welcome));
   expect(disabled.status).toBe(200);
-  const again = disabled.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-  expect((await post(url, "/two-factor/enable", { password: PASSWORD }, again)).status).toBe(200);
+  expect((await postAuth(url, "/two-factor/enable", { password: PASSWORD }, cookiesOf(disabled))).status).toBe(200);
 });

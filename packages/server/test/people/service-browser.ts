@@ -1,4 +1,5 @@
 /** A browser, as far as signing in through a service needs one: it stores cookies and follows redirects. */
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 
 export interface Begun {
   /** The address at the service. */
@@ -13,20 +14,11 @@ export interface CameBack {
 }
 
 export async function beginAt(server: string, provider: string): Promise<Begun> {
-  const response = await fetch(`${server}/manage/auth/sign-in/social`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: server },
-    body: JSON.stringify({ provider, callbackURL: "/", errorCallbackURL: "/sign-in" }),
-  });
+  const body = { provider, callbackURL: "/", errorCallbackURL: "/sign-in" };
+  const response = await postAsPage({ url: server }, "/manage/auth/sign-in/social", body);
   const { url = "" } = (await response.json()) as { url?: string };
   return { url, cookie: cookiesOf(response), status: response.status };
 }
-
-export const cookiesOf = (response: Response) =>
-  response.headers
-    .getSetCookie()
-    .map((cookie) => cookie.split(";")[0])
-    .join("; ");
 
 export async function comeBack(callback: string, cookie: string): Promise<CameBack> {
   const response = await fetch(callback, { redirect: "manual", headers: { cookie } });

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { createTestPerson } from "./people-fixture.ts";
+import { postAsPage } from "./page-requests.ts";
 
 test("a configured service is offered, and an unconfigured one is not", async () => {
   const environment = { GITHUB_CLIENT_ID: "our-client", GITHUB_CLIENT_SECRET: "our-secret" };
@@ -10,12 +11,7 @@ test("a configured service is offered, and an unconfigured one is not", async ()
   onTestFinished(() => server.close());
   const { client } = await createTestPerson(server);
   expect((await client.send("getSession")).features.signInWith).toEqual(["github"]);
-  const begin = (provider: string) =>
-    fetch(`${server.url}/manage/auth/sign-in/social`, {
-      method: "POST",
-      headers: { "content-type": "application/json", origin: server.url },
-      body: JSON.stringify({ provider, callbackURL: "/" }),
-    });
+  const begin = (provider: string) => postAsPage(server, "/manage/auth/sign-in/social", { provider, callbackURL: "/" });
   const { url } = (await (await begin("github")).json()) as { url: string };
   const { origin, searchParams } = new URL(url);
   expect([origin, searchParams.get("client_id"), searchParams.get("redirect_uri")]).toEqual([

@@ -3,6 +3,7 @@ import { onTestFinished, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, PASSWORD, personOf } from "./people-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 
 async function start(environment: Record<string, string>): Promise<TestServer> {
   const server = await startTestServer({ environment });
@@ -10,14 +11,8 @@ async function start(environment: Record<string, string>): Promise<TestServer> {
   return server;
 }
 
-const post = ({ url }: Pick<TestServer, "url">, path: string, body: unknown, headers: Record<string, string> = {}) =>
-  fetch(url + path, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: url, ...headers },
-    body: JSON.stringify(body),
-  });
 const signUp = (server: TestServer, email: string, name: unknown = "Lin", from = "192.0.2.1") =>
-  post(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name }, { "x-forwarded-for": from });
+  postAsPage(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name }, { "x-forwarded-for": from });
 
 test("open: everyone gets their own account with what the settings grant, once per address", async () => {
   const server = await start({
@@ -27,13 +22,13 @@ test("open: everyone gets their own account with what the settings grant, once p
   });
   const first = await signUp(server, "lin@example.org");
   expect(first.status).toBe(200);
-  const lin = await personOf(server, first.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const lin = await personOf(server, cookiesOf(first));
   const { accounts } = await lin.client.send("getSession");
   expect([accounts[0]?.hasPlan, (await lin.client.send("getCredits")).available]).toEqual([true, 5]);
   expect((await signUp(server, "lin@example.org")).status).toBe(422);
   await lin.client.send("deleteAccount", { body: { confirm: "lin@example.org", prompts: "remove" } });
   const again = await signUp(server, "Lin+again@example.org");
-  const same = await personOf(server, again.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const same = await personOf(server, cookiesOf(again));
   const session = await same.client.send("getSession");
   expect([session.accounts[0]?.hasPlan, (await same.client.send("getCredits")).available]).toEqual([false, 0]);
 });
@@ -59,10 +54,10 @@ test("a name must be one that others can be shown, at sign-up and after it", asy
   }
   expect(await server.app.db.query("select 1 from auth_users")).toEqual([]);
   const first = await signUp(server, "lin@example.org", " Lin ");
-  const lin = await personOf(server, first.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const lin = await personOf(server, cookiesOf(first));
   const nameOf = async () => (await lin.client.send("getSession")).person.name;
   expect(await nameOf()).toBe("Lin");
-  const rename = (body: object) => post(server, "/manage/auth/update-user", body, { cookie: lin.cookie });
+  const rename = (body: object) => postAsPage(server, "/manage/auth/update-user", body, { cookie: lin.cookie });
   for (const name of names) expect([name, (await rename({ name })).status]).toEqual([name, 400]);
   expect((await rename({ name: "Lin Chen" })).status).toBe(200);
   expect(await nameOf()).toBe("Lin Chen");
@@ -75,11 +70,11 @@ test("refused requests leave no error in the log, and nothing else", async () =>
   onTestFinished(() => server.close());
   const { cookie } = await createTestPerson(server);
   const statuses = [
-    await post(server, "/manage/auth/sign-out", {}, { cookie, origin: "https://elsewhere.example" }),
-    await post(server, "/manage/auth/sign-in/email", { email: "nobody@example.org", password: PASSWORD }),
-    await post(server, "/manage/auth/delete-user", {}, { cookie }),
+    await postAsPage(server, "/manage/auth/sign-out", {}, { cookie, origin: "https://elsewhere.example" }),
+    await postAsPage(server, "/manage/auth/sign-in/email", { email: "nobody@example.org", password: PASSWORD }),
+    await postAsPage(server, "/manage/auth/delete-user", {}, { cookie }),
     // With it, passwords could be tried any number of times through a session that somebody has left open.
-    await post(server, "/manage/auth/verify-password", { password: PASSWORD }, { cookie }),
+    await postAsPage(server, "/manage/auth/verify-password", { password: PASSWORD }, { cookie }),
   ].map(({ status }) => status);
   expect(statuses).toEqual([403, 401, 404, 404]);
   expect([error.mock.calls, printed.mock.calls]).toEqual([[], []]);
@@ -112,7 +107,7 @@ test("a fourth sign-in attempt within ten seconds is refused in every process, e
   const other = await server.startAnother("api");
   await createTestPerson(server, { email: "ada@example.org" });
   const attempt = (url: string, password: string) =>
-    post({ url }, "/manage/auth/sign-in/email", { email: "ada@example.org", password });
+    postAsPage({ url }, "/manage/auth/sign-in/email", { email: "ada@example.org", password });
   const urls = [server.url, other.listenUrl ?? "", server.url];
   for (const url of urls) expect((await attempt(url, "a wrong password")).status).toBe(401);
   const refused = await attempt(other.listenUrl ?? "", PASSWORD);

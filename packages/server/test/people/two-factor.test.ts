@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { clientOf, createTestPerson, PASSWORD, personOf, totpOf, type TestPerson } from "./people-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -14,16 +15,7 @@ afterAll(() => server.close());
 
 const secretOf = (totpUri: string) => new URL(totpUri).searchParams.get("secret") ?? "";
 const post = (path: string, body: unknown, cookie: string | null) =>
-  fetch(`${server.url}/manage/auth${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", origin: server.url, ...(cookie === null ? {} : { cookie }) },
-    body: JSON.stringify(body),
-  });
-const cookiesOf = (answer: Response) =>
-  answer.headers
-    .getSetCookie()
-    .map((one) => one.split(";")[0] ?? "")
-    .join("; ");
+  postAsPage(server, `/manage/auth${path}`, body, cookie === null ? {} : { cookie });
 
 test("once it is enabled, a password alone begins no session, and an authenticator code does", async () => {
   const enabled = await post("/two-factor/enable", { password: PASSWORD }, ada.cookie);

@@ -4,6 +4,7 @@ import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
 import { startOidc, type TestOidc } from "./oidc-fixture.ts";
 import { clientOf, createTestPerson, PASSWORD } from "./people-fixture.ts";
+import { codeIn, cookiesOf, postAsPage } from "./page-requests.ts";
 
 let mail: TestMailServer;
 let oidc: TestOidc;
@@ -28,19 +29,7 @@ afterAll(async () => {
 // Every browser of this file has the same address, and the library limits sign-ups by address.
 beforeEach(() => server.app.db.query("delete from auth_rate_limits").then(() => undefined));
 
-const HEADERS = { "content-type": "application/json" };
-const post = (path: string, body: unknown) =>
-  fetch(`${server.url}/manage/auth${path}`, {
-    method: "POST",
-    headers: { ...HEADERS, origin: server.url },
-    body: JSON.stringify(body),
-  });
-const cookiesOf = (response: Response) =>
-  response.headers
-    .getSetCookie()
-    .map((cookie) => cookie.split(";")[0])
-    .join("; ");
-const codeIn = (link: string) => link.split("#")[1] ?? "";
+const post = (path: string, body: unknown) => postAsPage(server, `/manage/auth${path}`, body);
 const emailOf = async (cookie: string) => (await clientOf(server, { cookie }).send("getSession")).person.email;
 
 /** Signs in through the service, as somebody with this address. */
@@ -56,7 +45,10 @@ async function comeByService(sub: string, email: string, isConfirmed: boolean) {
 
 /** Does what a confirmation link's page does when somebody presses its button. */
 const confirm = (link: string) =>
-  fetch(`${server.url}/manage/auth/verify-email?token=${codeIn(link)}`, { headers: HEADERS, redirect: "manual" });
+  fetch(`${server.url}/manage/auth/verify-email?token=${codeIn(link)}`, {
+    headers: { "content-type": "application/json" },
+    redirect: "manual",
+  });
 
 async function setPassword(email: string, newPassword: string): Promise<number> {
   const before = mail.received.filter(({ to }) => to.includes(email)).length;

@@ -3,6 +3,7 @@
  * replaced.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { codeOf } from "../people/page-requests.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, textPrompt } from "./prompt-files.ts";
@@ -114,11 +115,6 @@ describe("the sample of a prompt", () => {
   test("cannot be a run of another account or prompt, and nobody else can choose it", async () => {
     const { promptId, promptVersionId } = await publishOwn(textPrompt());
     const other = await publishOwn(textPrompt());
-    const codeOf = (work: Promise<unknown>) =>
-      work.then(
-        () => "SUCCESS",
-        (error: unknown) => (error as { code: string }).code,
-      );
     const [own, foreign, elsewhere] = [
       await runOf(ada, promptVersionId, "own"),
       await runOf(bob, promptVersionId, "secret"),
