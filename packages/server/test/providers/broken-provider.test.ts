@@ -154,7 +154,7 @@ describe("through the policy, on a real database", () => {
   let db: Database;
   useTestDatabase((opened) => (db = opened.db));
 
-  function setup(url: string) {
+  function callerAt(url: string) {
     const { adapter } = createRig({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` });
     const { call } = createCaller({ db, adapter, catalogue: OPENAI, random: () => 0 });
     return (change: Partial<ModelRequest> = {}, signal?: AbortSignal) =>
@@ -168,7 +168,7 @@ describe("through the policy, on a real database", () => {
       response.once("close", () => clearInterval(timer));
     });
     const begun = performance.now();
-    const outcome = await setup(url)({ deadlineMs: performance.now() + 300 });
+    const outcome = await callerAt(url)({ deadlineMs: performance.now() + 300 });
     expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
     expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on forever
   });
@@ -177,7 +177,7 @@ describe("through the policy, on a real database", () => {
     let closed: () => void = () => {};
     const hungUp = new Promise<void>((resolve) => (closed = resolve));
     const { url, received } = await startOwnServer((_request, response) => void response.once("close", closed));
-    const call = setup(url);
+    const call = callerAt(url);
     // On a busy machine a short deadline may pass before the connection: then there is nothing to close.
     for (let ms = 100; received.length === 0; ms *= 2) {
       expect(await call({ deadlineMs: performance.now() + ms })).toMatchObject({ kind: "failed" });
@@ -196,7 +196,7 @@ describe("through the policy, on a real database", () => {
     });
     const cancel = new AbortController();
     const reason = new Error("canceled");
-    const call = setup(url)({}, cancel.signal);
+    const call = callerAt(url)({}, cancel.signal);
     await reached;
     cancel.abort(reason);
     await expect(call).rejects.toBe(reason);
@@ -209,7 +209,7 @@ describe("through the policy, on a real database", () => {
       sends += 1;
       socket.resetAndDestroy();
     });
-    const call = setup(url);
+    const call = callerAt(url);
     expect(await call()).toMatchObject({ kind: "failed", message: "The model provider could not be reached." });
     expect(sends).toBe(2);
     expect(await call({ model: "openai/gpt-image-2" })).toMatchObject({ kind: "failed" });
@@ -220,7 +220,7 @@ describe("through the policy, on a real database", () => {
     const { url, received } = await startOwnServer((_request, response) =>
       json(response, { data: [{ b64_json: "!!!not base64" }] }),
     );
-    expect(await setup(url)({ model: "openai/gpt-image-2" })).toMatchObject({
+    expect(await callerAt(url)({ model: "openai/gpt-image-2" })).toMatchObject({
       kind: "failed",
       message: "The model provider sent a response that could not be read.",
     });
@@ -233,7 +233,7 @@ describe("through the policy, on a real database", () => {
     const { url } = await startOwnServer((_request, response) =>
       response.setHeader("content-type", "application/json").end(body),
     );
-    expect(await setup(url)()).toMatchObject({ kind: "text", text: "a\ufffdb\ufffdc\ufeff" });
+    expect(await callerAt(url)()).toMatchObject({ kind: "text", text: "a\ufffdb\ufffdc\ufeff" });
   });
 
   test("no failure reveals the provider's message to the caller", async () => {
@@ -242,7 +242,7 @@ describe("through the policy, on a real database", () => {
       const { url } = await startOwnServer((_request, response) =>
         json(response, { error: { message: secret, code: secret } }, status),
       );
-      const outcome = await setup(url)();
+      const outcome = await callerAt(url)();
       expect(outcome.kind).toBe("failed");
       expect(JSON.stringify(outcome)).not.toMatch(/sk-live|internal/);
     }

@@ -22,7 +22,7 @@ interface Rig {
 }
 
 /** A caller of one model, `double/text`, whose adapter answers as the test says. */
-function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
+function openCaller({ answer, timeoutMs = 600_000, ...change }: Rig) {
   const adapter: ModelAdapter = {
     callModel: answer,
     startJob: unused,
@@ -45,13 +45,13 @@ const hang = (_call: ModelCall, signal: AbortSignal): Promise<ModelResult> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
 
 test("a call ends at its model's own time limit, long before the run's deadline", async () => {
-  const { call } = setup({ answer: hang, timeoutMs: 50 });
+  const { call } = openCaller({ answer: hang, timeoutMs: 50 });
   expect(await call()).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
 });
 
 test("a canceled run's call is aborted at the provider with the same reason", async () => {
   const called = Promise.withResolvers<AbortSignal>();
-  const { call } = setup({
+  const { call } = openCaller({
     answer: (asked, signal) => {
       called.resolve(signal);
       return hang(asked, signal);
@@ -75,7 +75,7 @@ test.each([
   "the pause before another call is random, below 1 s and then below 2 s: with random %f it is %j",
   async (chance, pauses) => {
     let left = 2;
-    const { call, waits } = setup({
+    const { call, waits } = openCaller({
       random: () => chance,
       answer: async () => {
         left -= 1;
@@ -92,7 +92,7 @@ test("images in flight are bounded: a call that does not fit waits until another
   const open: (() => void)[] = [];
   let under = 0;
   let most = 0;
-  const { call } = setup({
+  const { call } = openCaller({
     inflightBytesMax: 9_000_000, // two thirds are for calls: room for one of 5 MB
     answer: async () => {
       under += 1;
@@ -115,7 +115,7 @@ test("images in flight are bounded: a call that does not fit waits until another
 
 test("the cost of a call is recorded at the provider's price, without the operator's factor", async () => {
   const usage = { ...NO_USAGE, inputTokens: 1_000, outputTokens: 2_000 };
-  const { caller, call } = setup({ answer: async () => ({ ...TEXT, usage }) });
+  const { caller, call } = openCaller({ answer: async () => ({ ...TEXT, usage }) });
   const { runId } = requestOf();
   await call({ runId });
   await caller.close();

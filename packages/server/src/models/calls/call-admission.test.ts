@@ -15,7 +15,16 @@ const RATE_LIMITED = failure("rate_limited", { retry: "safe", breaker: "ignored"
 const REFUSED_KEY = failure("credentials", { retry: "never", breaker: "opens" });
 
 /** Admission to a provider's model with so many concurrent calls. */
-function setup(concurrency: number, bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_MS, isPaced = false) {
+interface Limits {
+  readonly bytesMax?: number;
+  readonly waitMs?: number;
+  readonly isPaced?: boolean;
+}
+
+function openAdmission(
+  concurrency: number,
+  { bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_MS, isPaced = false }: Limits = {},
+) {
   const known = catalogue.find("openai/gpt-5.2");
   if (known === null) throw new Error("no entry");
   const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency }, isPaced };
@@ -44,7 +53,7 @@ function setup(concurrency: number, bytesMax = 1_000, waitMs = WAIT_IN_PROCESS_M
 }
 
 test("at most the model's limit of calls is under way, and a call that ends frees its slot", async () => {
-  const { admission, entry, admit } = setup(2);
+  const { admission, entry, admit } = openAdmission(2);
   const [first] = [await admit(), await admit()];
   expect(await admission.admit(entry, 1, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
   first.release(OK);
@@ -52,7 +61,7 @@ test("at most the model's limit of calls is under way, and a call that ends free
 });
 
 test("a 429 halves a model's slots, and ten successes give one back", async () => {
-  const { admit, kinds } = setup(4);
+  const { admit, kinds } = openAdmission(4);
   (await admit()).release(RATE_LIMITED);
   expect(await kinds(4)).toEqual(["admitted", "admitted", "busy", "busy"]);
   for (let success = 0; success < 10; success += 1) (await admit()).release(OK);
@@ -60,7 +69,7 @@ test("a 429 halves a model's slots, and ten successes give one back", async () =
 });
 
 test("a model keeps one slot after any number of 429s, and never gets back more than its limit", async () => {
-  const { admit, kinds } = setup(2);
+  const { admit, kinds } = openAdmission(2);
   for (let answer = 0; answer < 5; answer += 1) (await admit()).release(RATE_LIMITED);
   for (let success = 0; success < 9; success += 1) (await admit()).release(OK);
   expect(await kinds(3)).toEqual(["admitted", "busy", "busy"]);
@@ -69,7 +78,7 @@ test("a model keeps one slot after any number of 429s, and never gets back more 
 });
 
 test("a call that gets no memory in time is busy, and frees its slot", async () => {
-  const { admission, entry, admit } = setup(2, 10, 1);
+  const { admission, entry, admit } = openAdmission(2, { bytesMax: 10, waitMs: 1 });
   const first = await admit(10);
   expect(await admission.admit(entry, 5, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
   first.release(OK);
@@ -77,7 +86,7 @@ test("a call that gets no memory in time is busy, and frees its slot", async () 
 });
 
 test("a call that is canceled while it waits for memory frees its slot", async () => {
-  const { admission, entry, admit } = setup(2, 10);
+  const { admission, entry, admit } = openAdmission(2, { bytesMax: 10 });
   const first = await admit(10);
   const cancel = new AbortController();
   const waiting = admission.admit(entry, 5, cancel.signal);
@@ -88,7 +97,7 @@ test("a call that is canceled while it waits for memory frees its slot", async (
 });
 
 test("a model whose key is rejected is closed, and uses neither a slot nor memory for calls that it turns away", async () => {
-  const { admission, entry, budget, admit } = setup(2);
+  const { admission, entry, budget, admit } = openAdmission(2);
   (await admit()).release(REFUSED_KEY);
   for (let attempt = 0; attempt < 5; attempt += 1) {
     expect(await admission.admit(entry, 400, never)).toEqual({ kind: "busy", waitMs: 15_000, isBroken: true });
@@ -97,7 +106,7 @@ test("a model whose key is rejected is closed, and uses neither a slot nor memor
 });
 
 test("the opening and closing of a model's breaker are logged once each, with the model's name", async () => {
-  const { admit, clock, lines } = setup(2);
+  const { admit, clock, lines } = openAdmission(2);
   (await admit()).release(REFUSED_KEY);
   clock.nowMs += 15_000;
   (await admit()).release(REFUSED_KEY);
@@ -112,7 +121,7 @@ test("the opening and closing of a model's breaker are logged once each, with th
 });
 
 test("models do not share slots", async () => {
-  const { admission, entry, admit } = setup(1);
+  const { admission, entry, admit } = openAdmission(1);
   await admit();
   const other = { ...entry, model: "openai/another" };
   expect((await admission.admit(other, 1, never)).kind).toBe("admitted");
@@ -122,7 +131,7 @@ describe("a model that adjusted to its server's pace", () => {
   const answer = (outputTokens: number): ModelResult => ({ ...OK, usage: { ...NO_USAGE, outputTokens } });
 
   /** Repeatedly makes as many calls as are allowed, all answered after `ms`. */
-  async function answerAll(rig: ReturnType<typeof setup>, rounds: number, ms: (atOnce: number) => number) {
+  async function answerAll(rig: ReturnType<typeof openAdmission>, rounds: number, ms: (atOnce: number) => number) {
     for (let round = 0; round < rounds; round += 1) {
       const calls: Extract<CallPermit, { kind: "admitted" }>[] = [];
       for (;;) {
@@ -135,7 +144,7 @@ describe("a model that adjusted to its server's pace", () => {
       await setImmediate();
     }
   }
-  const paced = () => setup(64, 1_000, undefined, true);
+  const paced = () => openAdmission(64, { isPaced: true });
 
   test("starts with two concurrent calls, and reaches 64 if responses stay as fast", async () => {
     const rig = paced();

@@ -8,11 +8,11 @@ import { eventually } from "../../../test/support/eventually.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
-const setup = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
+const openCaller = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
 
 describe("a call", () => {
   test("returns the text with its usage, and records one call with its cost", async () => {
-    const { call, sends } = setup();
+    const { call, sends } = openCaller();
     const outcome = await call("Write a haiku.", { instructions: "Be brief.", options: { reasoningEffort: "high" } });
     expect(outcome).toMatchObject({ kind: "text", truncated: false, usage: { isEstimated: false, images: 0 } });
     expect(outcome.kind === "text" && outcome.text).toContain("reasoning: high");
@@ -24,7 +24,7 @@ describe("a call", () => {
   });
 
   test("that gets a 429 and then succeeds is made twice, at least Retry-After apart", async () => {
-    const { call, waits, sends } = setup();
+    const { call, waits, sends } = openCaller();
     expect(await call("hi\nsandbox: flaky=1 error=429 retryafter=1")).toMatchObject({ kind: "text" });
     expect(waits).toEqual([1_000]);
     expect((await sends()).map((row) => [row.call_number, row.outcome, row.http_status])).toEqual([
@@ -34,13 +34,13 @@ describe("a call", () => {
   });
 
   test("that fails three times with a 500 is not made a fourth time", async () => {
-    const { call, sends } = setup();
+    const { call, sends } = openCaller();
     expect(await call("sandbox: error=500")).toEqual(failedWith("The model provider is overloaded. Try again later."));
     expect((await sends()).map((row) => row.http_status)).toEqual([500, 500, 500]);
   });
 
   test("never exceeds three provider calls per item, however many attempts of the run follow", async () => {
-    const { call, sends } = setup({ random: () => 0 });
+    const { call, sends } = openCaller({ random: () => 0 });
     await call("sandbox: error=503");
     expect(await call("sandbox: error=503", { attempt: 2 })).toMatchObject({ kind: "failed" });
     expect(await call("sandbox: error=503", { attempt: 2, item: 1 })).toMatchObject({ kind: "failed" });
@@ -55,7 +55,7 @@ describe("a call", () => {
   });
 
   test("that was counted with its run is made once, without another count", async () => {
-    const { call, caller, runId, sends } = setup();
+    const { call, caller, runId, sends } = openCaller();
     await db.query(
       "select provider_calls_begin_first('{1}', array[$1::uuid], array[$1::uuid], '{sandbox/text}', '{sandbox}', '{text}')",
       [runId],
@@ -77,7 +77,7 @@ describe("a call", () => {
   });
 
   test("that is abandoned between its count and the provider call does not use one up", async () => {
-    const { call, sends } = setup();
+    const { call, sends } = openCaller();
     const canceler = new AbortController();
     const calling = await db.tx(async (tx) => {
       await tx.query("lock table provider_calls"); // the count waits for it
@@ -92,7 +92,7 @@ describe("a call", () => {
   });
 
   test("counts calls of an earlier attempt that died without an outcome", async () => {
-    const { call, runId, sends } = setup();
+    const { call, runId, sends } = openCaller();
     await db.query(
       `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model)
        select $1, 0, 0, n, $1, 1, 'm', 'p', 'p' from generate_series(1, 2) n`,
@@ -103,34 +103,34 @@ describe("a call", () => {
   });
 
   test("releases the run if Retry-After is longer than a process should wait", async () => {
-    const { call, waits } = setup();
+    const { call, waits } = openCaller();
     expect(await call("sandbox: error=429 retryafter=30")).toEqual({ kind: "later", delayMs: 30_000 });
     expect(waits).toEqual([]);
   });
 
   test("fails instead of waiting past the run's deadline", async () => {
-    const { call } = setup();
+    const { call } = openCaller();
     expect(await call("sandbox: error=429 retryafter=120")).toEqual(
       failedWith("The model provider is overloaded. Try again later."),
     );
   });
 
   test("that hangs ends at the run's deadline, and is not made again", async () => {
-    const { call, sends } = setup();
+    const { call, sends } = openCaller();
     const outcome = await call("sandbox: hang", { deadlineMs: performance.now() + 50 });
     expect(outcome).toEqual(failedWith("The model did not answer in time."));
     expect((await sends()).map((row) => row.outcome)).toEqual(["timeout"]);
   });
 
   test("is not made when the deadline has passed", async () => {
-    const { call } = setup();
+    const { call } = openCaller();
     expect(await call("hi", { deadlineMs: performance.now() - 1 })).toEqual(
       failedWith("The model did not answer in time."),
     );
   });
 
   test("that is canceled rejects with the reason at once, and its provider call is aborted", async () => {
-    const { call, runId } = setup();
+    const { call, runId } = openCaller();
     const cancel = new AbortController();
     const outcome = call("sandbox: hang", {}, cancel.signal);
     const reason = new Error("canceled by its owner");
@@ -158,7 +158,7 @@ describe("a failure that another call cannot fix is reported at once with its me
     ["size=9000", "The model's answer is too large."],
     ["dely=5", "Sandbox: unknown or invalid directive 'dely=5'."],
   ])("%s", async (directive, message) => {
-    const { call, sends } = setup();
+    const { call, sends } = openCaller();
     expect(await call(`sandbox: ${directive}`)).toEqual(failedWith(message));
     expect(await sends()).toHaveLength(1);
   });
@@ -166,24 +166,24 @@ describe("a failure that another call cannot fix is reported at once with its me
 
 describe("a failure that may have been billed", () => {
   test.each(["reset", "garble"])("is sent once more for a text (%s)", async (directive) => {
-    const { call, sends } = setup({ random: () => 0 });
+    const { call, sends } = openCaller({ random: () => 0 });
     expect(await call(`sandbox: ${directive}`)).toMatchObject({ kind: "failed" });
     expect(await sends()).toHaveLength(2);
   });
 
   test("is never retried for an image or a video", async () => {
-    const image = setup();
+    const image = openCaller();
     const message = "The model provider could not be reached.";
     expect(await image.call("sandbox: reset", { model: "sandbox/image" })).toEqual(failedWith(message));
     expect(await image.sends()).toHaveLength(1);
-    const video = setup();
+    const video = openCaller();
     expect(await video.call("sandbox: reset", { model: "sandbox/video" })).toEqual(failedWith(message));
     expect(await video.sends()).toHaveLength(1);
   });
 });
 
 test("embeddings are requested only from providers that support them, and the message says which", async () => {
-  const { caller } = setup();
+  const { caller } = openCaller();
   const { signal } = new AbortController();
   for (const model of ["sandbox/text", "text-embedding-3-small", "nobody/x"]) {
     await expect(caller.embedTexts(model, ["a"], signal)).rejects.toThrow(

@@ -12,7 +12,7 @@ import {
 import { SandboxFailure } from "./sandbox-failure.ts";
 
 /** A timer that never waits: it advances its own clock and records the requested waits. */
-function setup() {
+function openSandbox() {
   const waits: number[] = [];
   let nowMs = 1_000_000;
   const timer: SandboxTimer = {
@@ -66,15 +66,15 @@ describe("every modality", () => {
   const modalities = ["text", "image", "video"] as const;
 
   test.each(modalities)("%s: the same request gives the same answer", async (modality) => {
-    const one = setup();
-    const two = setup();
+    const one = openSandbox();
+    const two = openSandbox();
     expect(await one[modality]("a cat")).toEqual(await two[modality]("a cat"));
   });
 
   test.each(modalities)(
     "%s: `error` answers its status on every send, with Retry-After when asked",
     async (modality) => {
-      const { [modality]: run } = setup();
+      const { [modality]: run } = openSandbox();
       for (const callNumber of [1, 2, 3]) {
         const failure = await failureOf(run("sandbox: error=502 retryafter=7", { callNumber }));
         expect(failure).toMatchObject({ kind: "status", httpStatus: 502, retryAfterSeconds: 7 });
@@ -85,7 +85,7 @@ describe("every modality", () => {
   );
 
   test.each(modalities)("%s: `flaky=N` fails the sends 1 to N and no later one", async (modality) => {
-    const { [modality]: run } = setup();
+    const { [modality]: run } = openSandbox();
     const prompt = "sandbox: flaky=2 retryafter=1";
     expect(await failureOf(run(prompt, { callNumber: 1 }))).toMatchObject({ httpStatus: 503, retryAfterSeconds: 1 });
     expect(await failureOf(run(prompt, { callNumber: 2 }))).toMatchObject({ httpStatus: 503 });
@@ -95,13 +95,13 @@ describe("every modality", () => {
   });
 
   test.each(modalities)("%s: `quota` is a 429 that names the used-up quota", async (modality) => {
-    const failure = await failureOf(setup()[modality]("sandbox: quota"));
+    const failure = await failureOf(openSandbox()[modality]("sandbox: quota"));
     expect(failure).toMatchObject({ httpStatus: 429, code: "insufficient_quota" });
     expect(JSON.parse(failure.responseBody)).toMatchObject({ error: { code: "insufficient_quota" } });
   });
 
   test.each(modalities)("%s: `reset` is a broken connection and `garble` a 200 without JSON", async (modality) => {
-    const { [modality]: run } = setup();
+    const { [modality]: run } = openSandbox();
     expect(await failureOf(run("sandbox: reset"))).toMatchObject({
       kind: "reset",
       httpStatus: null,
@@ -113,14 +113,14 @@ describe("every modality", () => {
   });
 
   test.each(modalities)("%s: `partial=K` fails the items from K on", async (modality) => {
-    const { [modality]: run } = setup();
+    const { [modality]: run } = openSandbox();
     await expect(run("sandbox: partial=1", { itemIndex: 0 })).resolves.toBeDefined();
     expect(await failureOf(run("sandbox: partial=1", { itemIndex: 1 }))).toMatchObject({ httpStatus: 400 });
     expect(await failureOf(run("sandbox: partial=0"))).toMatchObject({ httpStatus: 400 });
   });
 
   test.each(modalities)("%s: a directive that is none fails before anything else happens", async (modality) => {
-    const { [modality]: run, waits } = setup();
+    const { [modality]: run, waits } = openSandbox();
     const failure = await failureOf(run("sandbox: delay=50\nsandbox: eror=500"));
     expect(failure).toMatchObject({ kind: "directive", httpStatus: 400 });
     expect(failure.message).toBe("Sandbox: unknown or invalid directive 'eror=500'.");
@@ -128,7 +128,7 @@ describe("every modality", () => {
   });
 
   test.each(modalities)("%s: `hang` answers nothing until the signal fires, then with its reason", async (modality) => {
-    const { timer, request } = setup();
+    const { timer, request } = openSandbox();
     const stop = new AbortController();
     const runs = { text: runSandboxText, image: runSandboxImage, video: startSandboxVideo };
     const hanging = runs[modality](request("sandbox: hang"), timer, stop.signal);
@@ -138,14 +138,14 @@ describe("every modality", () => {
   });
 
   test.each(modalities)("%s: directives in the instructions count as well", async (modality) => {
-    const failure = await failureOf(setup()[modality]("a cat", { instructions: "sandbox: error=500" }));
+    const failure = await failureOf(openSandbox()[modality]("a cat", { instructions: "sandbox: error=500" }));
     expect(failure.httpStatus).toBe(500);
   });
 });
 
 describe("the order of effects", () => {
   test("delay comes first, then reset, then the error status, then garble, then refusal", async () => {
-    const { text, waits } = setup();
+    const { text, waits } = openSandbox();
     const all = ["refuse", "garble", "error=500", "reset", "delay=40"];
     const kinds: unknown[] = [];
     for (let left = all.length; left > 1; left -= 1) {
@@ -163,7 +163,7 @@ describe("the order of effects", () => {
   });
 
   test("an abort during the delay throws its reason at once", async () => {
-    const { request } = setup();
+    const { request } = openSandbox();
     const stop = new AbortController();
     const timer = createSandboxTimer({ nowMs: () => 0 });
     const waiting = runSandboxText(request("sandbox: delay=600000"), timer, stop.signal);
@@ -181,7 +181,7 @@ test("a delay of the real timer ends, and an abort after it changes nothing", as
 
 describe("text", () => {
   test("has the prompt without its directive lines, and usage for everything that was sent", async () => {
-    const { text, waits } = setup();
+    const { text, waits } = openSandbox();
     const prompt = "A poem\nsandbox: delay=20\nabout tea";
     const answer = await text(prompt, { instructions: "Be brief." });
     expect(answer.text.endsWith("---\nBe brief.\nA poem\nabout tea")).toBe(true);
@@ -194,18 +194,18 @@ describe("text", () => {
   });
 
   test("cut at the output limit finishes with `length`", async () => {
-    const answer = await setup().text("A long poem about tea", { maxOutputTokens: 12 });
+    const answer = await openSandbox().text("A long poem about tea", { maxOutputTokens: 12 });
     expect(answer).toMatchObject({ finishReason: "length", usage: { outputTokens: 12 } });
   });
 
   test("`refuse` is a content filter without text, `empty` is a success without text", async () => {
-    const { text } = setup();
+    const { text } = openSandbox();
     expect(await text("sandbox: refuse")).toMatchObject({ text: "", finishReason: "content-filter" });
     expect(await text("sandbox: empty")).toMatchObject({ text: "", finishReason: "stop", usage: { outputTokens: 0 } });
   });
 
   test("`input=N` sets the reported usage, `nousage` omits it", async () => {
-    const { text } = setup();
+    const { text } = openSandbox();
     expect((await text("sandbox: input=123456")).usage).toMatchObject({ inputTokens: 123_456 });
     expect((await text("sandbox: tokens=50 input=9")).usage).toEqual({ inputTokens: 9, outputTokens: 50 });
     expect((await text("sandbox: nousage input=9")).usage).toBeNull();
@@ -214,7 +214,7 @@ describe("text", () => {
 
 describe("image", () => {
   test("depends on prompt and images, not on directive lines", async () => {
-    const { image } = setup();
+    const { image } = openSandbox();
     const plain = await image("a cat");
     expect(await image("sandbox: delay=10\na cat")).toMatchObject({ images: plain.images });
     expect((await image("a dog")).images).not.toEqual(plain.images);
@@ -223,7 +223,7 @@ describe("image", () => {
   });
 
   test("`refuse` names the content policy, `empty` is a success without a picture", async () => {
-    const { image } = setup();
+    const { image } = openSandbox();
     expect(await failureOf(image("sandbox: refuse"))).toMatchObject({
       httpStatus: 400,
       code: "content_policy_violation",
@@ -234,7 +234,7 @@ describe("image", () => {
 
 describe("video", () => {
   test("is pending until 500 ms have passed, then an MP4 of the requested length", async () => {
-    const { video, timer, pass } = setup();
+    const { video, timer, pass } = openSandbox();
     const operation: unknown = JSON.parse(JSON.stringify(await video("a cat")));
     pass(499);
     expect(await pollSandboxVideo(operation, timer)).toEqual({ status: "pending" });
@@ -248,7 +248,7 @@ describe("video", () => {
   });
 
   test("`delay` postpones readiness, not the response to the start", async () => {
-    const { video, timer, pass, waits } = setup();
+    const { video, timer, pass, waits } = openSandbox();
     const operation = await video("sandbox: delay=90000\na cat");
     expect(waits).toEqual([]);
     pass(89_999);
@@ -258,7 +258,7 @@ describe("video", () => {
   });
 
   test("all eight clips are bundled: four patterns in two lengths, each small", async () => {
-    const { request, timer, signal, pass } = setup();
+    const { request, timer, signal, pass } = openSandbox();
     const seen = new Map<string, number>();
     for (let index = 0; index < 64; index += 1) {
       for (const durationSeconds of [2, 4]) {
@@ -276,7 +276,7 @@ describe("video", () => {
   });
 
   test("`refuse` fails the start, `empty` completes without a video", async () => {
-    const { video, timer, pass } = setup();
+    const { video, timer, pass } = openSandbox();
     expect(await failureOf(video("sandbox: refuse"))).toMatchObject({
       httpStatus: 400,
       code: "content_policy_violation",
@@ -289,7 +289,7 @@ describe("video", () => {
   test.each([null, "x", {}, { v: 2, clip: "glow-2s", readyAt: 0 }, { v: 1, clip: "../../../etc/passwd", readyAt: 0 }])(
     "an operation that was never started is a 404: %j",
     async (operation) => {
-      expect(await failureOf(pollSandboxVideo(operation, setup().timer))).toMatchObject({ httpStatus: 404 });
+      expect(await failureOf(pollSandboxVideo(operation, openSandbox().timer))).toMatchObject({ httpStatus: 404 });
     },
   );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createBreaker } from "./breaker.ts";
 
-function setup() {
+function openBreaker() {
   let nowMs = 1_000;
   const changes: string[] = [];
   const breaker = createBreaker({
@@ -25,7 +25,7 @@ function setup() {
 
 describe("a breaker", () => {
   test("stays closed below ten calls, and opens when half of at least ten calls fail", () => {
-    const { breaker, record } = setup();
+    const { breaker, record } = openBreaker();
     record("failed", 9);
     expect(breaker.admit()).toBe(0);
     record("failed");
@@ -33,7 +33,7 @@ describe("a breaker", () => {
   });
 
   test("stays closed below half, and counts only the last twenty calls", () => {
-    const { breaker, record } = setup();
+    const { breaker, record } = openBreaker();
     record("failed", 4);
     record("ok", 16);
     record("failed", 9);
@@ -43,7 +43,7 @@ describe("a breaker", () => {
   });
 
   test("counts only the outcomes of the last minute", () => {
-    const { breaker, record, pass } = setup();
+    const { breaker, record, pass } = openBreaker();
     record("failed", 9);
     pass(60_000);
     record("failed");
@@ -56,7 +56,7 @@ describe("a breaker", () => {
   });
 
   test("never opens on a success, neither a day nor a moment after failures", () => {
-    const { breaker, record, pass } = setup();
+    const { breaker, record, pass } = openBreaker();
     record("failed", 5);
     pass(86_400_000);
     record("ok", 5);
@@ -70,7 +70,7 @@ describe("a breaker", () => {
   });
 
   test("is neither closed nor reopened by calls that started before it opened and end during the pause", () => {
-    const { breaker, record, pass, changes } = setup();
+    const { breaker, record, pass, changes } = openBreaker();
     record("failed", 10);
     pass(10_000);
     record("failed", 3);
@@ -83,7 +83,7 @@ describe("a breaker", () => {
   });
 
   test("reports when it opens and when it closes, once each", () => {
-    const { breaker, record, pass, changes } = setup();
+    const { breaker, record, pass, changes } = openBreaker();
     record("ok", 3);
     record("failed", 12);
     expect(changes).toEqual(["open"]);
@@ -97,13 +97,13 @@ describe("a breaker", () => {
   });
 
   test("opens at once on a failure that says all calls will fail", () => {
-    const { breaker, record } = setup();
+    const { breaker, record } = openBreaker();
     record("opens");
     expect(breaker.admit()).toBe(15_000);
   });
 
   test("lets one probe through after the pause, and closes when it succeeds", () => {
-    const { breaker, record, pass } = setup();
+    const { breaker, record, pass } = openBreaker();
     record("opens");
     pass(14_999);
     expect(breaker.admit()).toBe(1);
@@ -116,7 +116,7 @@ describe("a breaker", () => {
   });
 
   test("opens again when the probe fails", () => {
-    const { breaker, record, pass } = setup();
+    const { breaker, record, pass } = openBreaker();
     record("opens");
     pass(15_000);
     breaker.admit();
@@ -125,7 +125,7 @@ describe("a breaker", () => {
   });
 
   test("gives the probe to another caller if the first probe was inconclusive or never returned", () => {
-    const { breaker, record, pass } = setup();
+    const { breaker, record, pass } = openBreaker();
     record("opens");
     pass(15_000);
     breaker.admit();

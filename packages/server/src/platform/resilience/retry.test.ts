@@ -31,7 +31,7 @@ describe("a retry", () => {
   const always = () => true;
 
   /** Work that fails this many times, and a clock that advances by the time slept. */
-  function setup(failures: number) {
+  function failingWork(failures: number) {
     let nowMs = 0;
     let calls = 0;
     return {
@@ -53,7 +53,7 @@ describe("a retry", () => {
   }
 
   test("continues until the work succeeds, and reports each failure before its pause", async () => {
-    const { work, clock } = setup(3);
+    const { work, clock } = failingWork(3);
     const reported: unknown[] = [];
     const onRetry = (error: unknown, failed: number) => reported.push([(error as Error).message, failed]);
     expect(await retry(work, { on: always, backoff: BACKOFF, onRetry, ...clock })).toBe("attempt 4");
@@ -65,19 +65,19 @@ describe("a retry", () => {
   });
 
   test("throws at once an error that does not allow a retry", async () => {
-    const { work, calls } = setup(3);
+    const { work, calls } = failingWork(3);
     await expect(retry(work, { on: () => false, backoff: BACKOFF })).rejects.toThrow("failure 1");
     expect(calls()).toBe(1);
   });
 
   test("makes at most the allowed number of attempts, and throws the last error", async () => {
-    const { work, calls } = setup(9);
+    const { work, calls } = failingWork(9);
     await expect(retry(work, { on: always, attempts: 2 })).rejects.toThrow("failure 2");
     expect(calls()).toBe(2);
   });
 
   test("starts no attempt after its timeout", async () => {
-    const { work, clock, pass, calls } = setup(9);
+    const { work, clock, pass, calls } = failingWork(9);
     const slow = (attempt: number) => {
       pass(600);
       return work(attempt);
@@ -90,7 +90,7 @@ describe("a retry", () => {
 
   test("ends during the pause when it is aborted, with the error of the work", async () => {
     const stop = new AbortController();
-    const { work, calls } = setup(9);
+    const { work, calls } = failingWork(9);
     const onRetry = () => queueMicrotask(() => stop.abort(new Error("stopped")));
     const backoff = { baseMs: 2 ** 40, capMs: 2 ** 40 };
     await expect(retry(work, { on: always, backoff, onRetry, signal: stop.signal })).rejects.toThrow("failure 1");
@@ -99,7 +99,7 @@ describe("a retry", () => {
 
   test("makes no attempt after an abort during the work", async () => {
     const stop = new AbortController();
-    const { work, calls } = setup(9);
+    const { work, calls } = failingWork(9);
     const aborting = (attempt: number) => {
       stop.abort(new Error("stopped"));
       return work(attempt);

@@ -291,14 +291,14 @@ test("permits are neither lost nor invented, whatever is acquired, resized, abor
 });
 
 describe("heavy work and light work", () => {
-  function setup() {
+  function openSemaphore() {
     const clock = { ms: 0 };
     const semaphore = createSemaphore({ permits: 100, passMs: 2_000, nowMs: () => clock.ms });
     return { clock, semaphore };
   }
 
   test("light work overtakes heavy work that does not fit, also of its own key, for a while", async () => {
-    const { clock, semaphore } = setup();
+    const { clock, semaphore } = openSemaphore();
     await semaphore.acquire({ weight: 60 });
     const heavy = semaphore.acquire({ weight: 50, key: "a" });
     await semaphore.acquire({ weight: 5, key: "b" });
@@ -310,7 +310,7 @@ describe("heavy work and light work", () => {
   });
 
   test("heavy work starts within a bounded time, however much light work arrives", async () => {
-    const { clock, semaphore } = setup();
+    const { clock, semaphore } = openSemaphore();
     const running: { permit: Permit; endsMs: number }[] = [];
     const flood = (key: string) =>
       void semaphore.acquire({ weight: 1, key }).then((permit) => running.push({ permit, endsMs: clock.ms + 500 }));

@@ -5,7 +5,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 
 const EMBEDDER = { embedder: "remote-1", dims: 2 };
 
-function setup(
+function openVectors(
   embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<Float32Array[]>,
   more: { giveUpMs?: number } = {},
 ) {
@@ -23,7 +23,7 @@ function setup(
 const right = async () => [Float32Array.of(3, 4)];
 
 test("a vector is scaled to unit length and cached by embedder and query", async () => {
-  const { vectors, embed } = setup(right);
+  const { vectors, embed } = openVectors(right);
   expect([...((await vectors.find("River  cruise", EMBEDDER)) ?? [])].map((x) => Math.round(x * 10))).toEqual([6, 8]);
   await vectors.find("river cruise", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(1);
@@ -32,7 +32,7 @@ test("a vector is scaled to unit length and cached by embedder and query", async
 });
 
 test("a thousand queries are cached, and the least recently used one is dropped", async () => {
-  const { vectors, embed } = setup(right);
+  const { vectors, embed } = openVectors(right);
   for (let i = 0; i <= 1_000; i += 1) await vectors.find(`query ${i}`, EMBEDDER);
   await vectors.find("query 1000", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(1_001);
@@ -41,14 +41,14 @@ test("a thousand queries are cached, and the least recently used one is dropped"
 });
 
 test("concurrent requests for the same query embed it once", async () => {
-  const { vectors, embed } = setup(right);
+  const { vectors, embed } = openVectors(right);
   await Promise.all([vectors.find("q", EMBEDDER), vectors.find("q", EMBEDDER)]);
   expect(embed).toHaveBeenCalledTimes(1);
 });
 
 test("a query does not wait for a hanging model, and its late vector is used the next time", async () => {
   let answer: (vectors: Float32Array[]) => void = () => {};
-  const { vectors, embed } = setup(
+  const { vectors, embed } = openVectors(
     () =>
       new Promise((resolve) => {
         answer = resolve;
@@ -67,14 +67,14 @@ test.each([
   ["no length", [Float32Array.of(0, 0)]],
   ["too few vectors", []],
 ])("a vector of %s is rejected and not cached", async (_what, answer) => {
-  const { vectors, embed } = setup(async () => answer);
+  const { vectors, embed } = openVectors(async () => answer);
   expect(await vectors.find("q", EMBEDDER)).toBeNull();
   await vectors.find("q", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(2);
 });
 
 test("after five failures, the model is not called for thirty seconds", async () => {
-  const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
+  const { vectors, embed, clock } = openVectors(() => Promise.reject(new Error("no")));
   for (let i = 0; i < 8; i += 1) expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
   expect(embed).toHaveBeenCalledTimes(5);
   clock.ms += 30_001;
@@ -90,7 +90,7 @@ test("a call that is late and then times out is one failure, however many querie
       givenUp.push(aborted);
       void aborted.then(() => reject(new Error("given up")));
     });
-  const { vectors, embed } = setup(hang, { giveUpMs: 60 });
+  const { vectors, embed } = openVectors(hang, { giveUpMs: 60 });
   for (let i = 0; i < 4; i += 1) {
     await Promise.all([vectors.find(`q${i}`, EMBEDDER), vectors.find(`q${i}`, EMBEDDER)]);
   }
@@ -103,7 +103,7 @@ test("a call that is late and then times out is one failure, however many querie
 
 test("a model that always answers too late is not called for a while, and its late vectors are still used", async () => {
   const answers: ((vectors: Float32Array[]) => void)[] = [];
-  const { vectors, embed } = setup(() => new Promise((resolve) => answers.push(resolve)));
+  const { vectors, embed } = openVectors(() => new Promise((resolve) => answers.push(resolve)));
   for (let i = 0; i < 8; i += 1) {
     expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
     answers.shift()?.([Float32Array.of(1, 0)]);
@@ -115,7 +115,7 @@ test("a model that always answers too late is not called for a while, and its la
 test("after the pause, one answer, even a late one, shows that the model is back", async () => {
   let answer: ((vectors: Float32Array[]) => void) | null = null;
   let embedTexts: () => Promise<Float32Array[]> = () => Promise.reject(new Error("no"));
-  const { vectors, embed, clock } = setup(() => embedTexts());
+  const { vectors, embed, clock } = openVectors(() => embedTexts());
   for (let i = 0; i < 5; i += 1) await vectors.find(`q${i}`, EMBEDDER);
   clock.ms += 30_001;
   embedTexts = () => new Promise((resolve) => (answer = resolve));
@@ -129,7 +129,7 @@ test("after the pause, one answer, even a late one, shows that the model is back
 });
 
 test("failures far apart do not add up", async () => {
-  const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
+  const { vectors, embed, clock } = openVectors(() => Promise.reject(new Error("no")));
   for (let i = 0; i < 8; i += 1) {
     await vectors.find(`q${i}`, EMBEDDER);
     clock.ms += 10_000;
@@ -139,7 +139,7 @@ test("failures far apart do not add up", async () => {
 
 test("closing aborts calls in progress", async () => {
   let seen: AbortSignal | undefined;
-  const { vectors } = setup((_texts, signal) => {
+  const { vectors } = openVectors((_texts, signal) => {
     seen = signal;
     return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
   });

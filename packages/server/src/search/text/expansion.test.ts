@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { decodeDataFile, encodeDataFile } from "../data/data-file.ts";
 import { decodeExpansions, encodeExpansions, loadExpansions, type ExpansionTable } from "./expansion.ts";
 
-async function setup(entries: Readonly<Record<string, Readonly<Record<string, number>>>>): Promise<ExpansionTable> {
+async function tableOf(entries: Readonly<Record<string, Readonly<Record<string, number>>>>): Promise<ExpansionTable> {
   const table = new Map(
     Object.entries(entries).map(([lemma, list]) => [
       lemma,
@@ -13,7 +13,7 @@ async function setup(entries: Readonly<Record<string, Readonly<Record<string, nu
 }
 
 test("a packed table returns its content, strongest first, with weights accurate to one part in 255", async () => {
-  const table = await setup({ car: { vehicl: 0.35, automobil: 0.8 }, zebra: {}, aardvark: { anteat: 0.5 } });
+  const table = await tableOf({ car: { vehicl: 0.35, automobil: 0.8 }, zebra: {}, aardvark: { anteat: 0.5 } });
   expect(table.expand("car").map(({ term }) => term)).toEqual(["automobil", "vehicl"]);
   expect(table.expand("car")[0]?.weight).toBeCloseTo(0.8, 2);
   expect(table.expand("zebra")).toEqual([]);
@@ -22,7 +22,7 @@ test("a packed table returns its content, strongest first, with weights accurate
 });
 
 test("regular endings are removed", async () => {
-  const table = await setup({
+  const table = await tableOf({
     city: { town: 0.8 },
     leaf: {},
     box: {},
@@ -37,7 +37,7 @@ test("regular endings are removed", async () => {
 });
 
 test("a form that is itself a word adds its own relations, and the higher weight counts", async () => {
-  const table = await setup({ meeting: { gather: 0.8 }, meet: { gather: 0.2, encount: 0.6 } });
+  const table = await tableOf({ meeting: { gather: 0.8 }, meet: { gather: 0.2, encount: 0.6 } });
   expect(table.expand("meeting").map(({ term, weight }) => [term, Math.round(weight * 10) / 10])).toEqual([
     ["gather", 0.8],
     ["encount", 0.6],

@@ -5,7 +5,7 @@ import { completeWord, correctWord, editDistance } from "./speller.ts";
 import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
-function setup(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {
+function vocabularyOf(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {
   const vocabulary = new Vocabulary();
   for (const [word, [count, titleCount]] of Object.entries(words)) vocabulary.set(word, count, titleCount);
   return vocabulary;
@@ -15,35 +15,35 @@ const corrected = async (word: string, vocabulary: Vocabulary, within = effort()
   (await correctWord(word, vocabulary, within)).map((found) => found.word);
 
 test("a misspelled word becomes similar words, with an extra, missing, changed, or swapped letter", async () => {
-  const vocabulary = setup({ recipe: [40, 20], resume: [30, 10], poetry: [9, 3] });
+  const vocabulary = vocabularyOf({ recipe: [40, 20], resume: [30, 10], poetry: [9, 3] });
   for (const typo of ["recipee", "recpe", "rezipe", "reicpe"])
     expect((await corrected(typo, vocabulary))[0]).toBe("recipe");
 });
 
 test("two edits are allowed from seven letters on, and one below that", async () => {
-  const vocabulary = setup({ generator: [9, 9], poem: [9, 9] });
+  const vocabulary = vocabularyOf({ generator: [9, 9], poem: [9, 9] });
   expect(await corrected("ganarator", vocabulary)).toEqual(["generator"]);
   expect(await corrected("paim", vocabulary)).toEqual([]);
 });
 
 test("an unfinished word becomes the words that it starts", async () => {
-  expect(await corrected("nutri", setup({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
+  expect(await corrected("nutri", vocabularyOf({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
 });
 
 test("the more frequent of two equal corrections ranks first, and the other keeps part of its weight", async () => {
-  const found = await correctWord("storz", setup({ story: [20, 5], store: [3, 1] }), effort());
+  const found = await correctWord("storz", vocabularyOf({ story: [20, 5], store: [3, 1] }), effort());
   expect(found.map(({ word }) => word)).toEqual(["story", "store"]);
   expect(found[0]?.weight).toBe(1);
   expect(found[1]?.weight).toBeLessThan(1);
 });
 
 test("numbers, one or two letters, and very long words are left alone", async () => {
-  const vocabulary = setup({ "20245": [9, 9], abc: [9, 9], ["x".repeat(40)]: [9, 9] });
+  const vocabulary = vocabularyOf({ "20245": [9, 9], abc: [9, 9], ["x".repeat(40)]: [9, 9] });
   for (const word of ["2024", "ab", "x".repeat(41)]) expect(await corrected(word, vocabulary)).toEqual([]);
 });
 
 test("a removed word is never suggested again", async () => {
-  const vocabulary = setup({ secretword: [1, 1] });
+  const vocabulary = vocabularyOf({ secretword: [1, 1] });
   vocabulary.set("secretword", 0, 0);
   expect(await corrected("secretwrd", vocabulary)).toEqual([]);
   expect(vocabulary.has("secretword")).toBe(false);
@@ -51,7 +51,7 @@ test("a removed word is never suggested again", async () => {
 });
 
 test("results are cached until something is published", async () => {
-  const vocabulary = setup({ recipe: [40, 20] });
+  const vocabulary = vocabularyOf({ recipe: [40, 20] });
   const similarTo = vi.spyOn(vocabulary, "similarTo");
   for (let i = 0; i < 3; i += 1) expect(await corrected("recpe", vocabulary)).toEqual(["recipe"]);
   expect(similarTo).toHaveBeenCalledTimes(1);
@@ -61,8 +61,8 @@ test("results are cached until something is published", async () => {
 });
 
 test("a query is corrected until its effort is spent, which depends on the size of the vocabulary and is always the same", async () => {
-  const few = setup({ recipe: [40, 20], poetry: [9, 3] });
-  const many = setup({
+  const few = vocabularyOf({ recipe: [40, 20], poetry: [9, 3] });
+  const many = vocabularyOf({
     ...Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`poe${String(i).padStart(3, "0")}`, [1, 0] as const])),
     recipe: [40, 20],
     poetry: [9, 3],
@@ -79,7 +79,7 @@ test("a query is corrected until its effort is spent, which depends on the size 
 
 test("other work runs while one word is compared with many", async () => {
   const words = Array.from({ length: 200 }, (_, i) => `train${String.fromCodePoint(97 + (i % 26))}${i}`);
-  const vocabulary = setup(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
+  const vocabulary = vocabularyOf(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
   let yields = 0;
   const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
   await correctWord("traina77", vocabulary, { slice: counted, left: 1_000_000 });
@@ -92,7 +92,7 @@ test("the last word is completed from titles only, most frequent first, with at 
   );
   const [token] = tokenize("train");
   if (token === undefined) throw new Error("no token");
-  const completions = completeWord(token, setup({ ...many, trainee: [500, 0] })).map(({ word }) => word);
+  const completions = completeWord(token, vocabularyOf({ ...many, trainee: [500, 0] })).map(({ word }) => word);
   expect(completions).toHaveLength(8);
   expect(completions[0]).toBe("trainl");
   expect(completions).not.toContain("trainee");
@@ -131,7 +131,7 @@ test("the letter filter never hides a word within the requested edits", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", "ж"), minLength: 3, maxLength: 9 });
   fc.assert(
     fc.property(word, word, (a, b) => {
-      const found = [...setup({ [b]: [1, 1] }).similarTo(a, 2)].map((entry) => entry.word);
+      const found = [...vocabularyOf({ [b]: [1, 1] }).similarTo(a, 2)].map((entry) => entry.word);
       expect(found.includes(b) || distanceByDefinition(a, b) > 2).toBe(true);
     }),
     { numRuns: 2_000 },
