@@ -12,8 +12,8 @@ import type {
 } from "@promptd/contract/manage";
 import { getAccountByName, getAccountEvenDeleted, listAccounts } from "../accounts/index.ts";
 import { describePerson, type PersonReport } from "../people/end-account-access-store.ts";
-import { listPeople } from "../people/members-store.ts";
-import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
+import { findPersonByEmail, listPeople } from "../people/people-store.ts";
+import { findPersonOfAccount } from "../people/members-store.ts";
 import { DAY_MS, dayOf, systemClock } from "../platform/clock.ts";
 import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
 import { listUsage, type MeasuredUsage } from "../runs/usage/usage-store.ts";

@@ -1,7 +1,8 @@
 import { findAccountByName, getAccountByName } from "../accounts/index.ts";
 import { isLocal } from "../people/first-operator.ts";
-import { findPersonByEmail, findPersonOfAccount, isFrozenPerson } from "../people/people-store.ts";
-import { mintCode, welcomeLink } from "../people/sign-in-codes.ts";
+import { findPersonOfAccount } from "../people/members-store.ts";
+import { findPersonByEmail, isFrozenPerson } from "../people/people-store.ts";
+import { mintCode, welcomeLink } from "../people/links/sign-in-codes.ts";
 import type { Config } from "../platform/config/config.ts";
 import { Problem } from "../platform/problem.ts";
 import type { CommandContext } from "../read-catalogue.ts";

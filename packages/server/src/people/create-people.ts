@@ -15,23 +15,23 @@ import type { Mailer, MailerOptions } from "./mail/mailer.ts";
 import { resetMail, signedUpBeforeMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
-import { hasInvitation } from "./members-store.ts";
+import { hasInvitation } from "./links/invitations-store.ts";
 import { isLocal } from "./first-operator.ts";
 import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { passkeysManageRoutes, peopleManageRoutes } from "./people-manage-routes.ts";
-import { clearLinkRequest, listOwnerEmails, recordLinkRequest, pruneExpired } from "./people-store.ts";
+import { listOwnerEmails } from "./members-store.ts";
+import { clearLinkRequest, recordLinkRequest, pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider } from "./services/oidc-provider.ts";
-import type { SignInServices } from "./sign-in/sessions.ts";
+import type { Sessions, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { createSignInAudit, type AuditAuth } from "./sign-in/sign-in-audit.ts";
 import { deriveAuthSecrets } from "./secrets/auth-secrets.ts";
 import { reencryptSecondFactors } from "./secrets/second-factors-store.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions } from "./sign-in/lazy-sessions.ts";
-import type { Sessions } from "./sign-in/sessions.ts";
 
 export interface PeopleOptions extends MailerOptions {
   /** Null: no mail server is configured. */

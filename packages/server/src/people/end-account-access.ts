@@ -11,7 +11,8 @@ import {
   removeAccess,
   removePerson,
 } from "./end-account-access-store.ts";
-import { listMembers, lockOperators } from "./members-store.ts";
+import { listMembers } from "./members-store.ts";
+import { lockOperators } from "./people-store.ts";
 
 /**
  * Ends every way into an account. If it is a personal account, its person leaves the installation too.

@@ -2,7 +2,7 @@ import { findAccountByName } from "../accounts/index.ts";
 import { isLoopback, type Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import { hasOperator } from "./people-store.ts";
-import { mintCode, welcomeLink } from "./sign-in-codes.ts";
+import { mintCode, welcomeLink } from "./links/sign-in-codes.ts";
 
 /**
  * Makes the first operator's way in. On a server that only this machine reaches, every start makes one, since nobody

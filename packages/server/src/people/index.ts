@@ -7,4 +7,4 @@ export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome } from "./first-operator.ts";
 export { actorOf } from "./people-manage-routes.ts";
 export { listLinkRequests, listOperatorsWithoutSignIn } from "./people-store.ts";
-export { mintCode } from "./sign-in-codes.ts";
+export { mintCode } from "./links/sign-in-codes.ts";

@@ -3,25 +3,23 @@ import { ACCOUNT_HEADER, type Invitation, type Member } from "@promptd/contract/
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
-import { acceptInvitation, invite, joinAccount } from "./invitations.ts";
+import { acceptInvitation, invite, joinAccount } from "./links/invitations.ts";
+import { listInvitations, listPersonInvitations, revokeInvitation } from "./links/invitations-store.ts";
+import { deleteMember, listMembers, lockMembers, updateRole, type MemberOfAccount } from "./members-store.ts";
 import {
-  deleteMember,
-  listInvitations,
-  listMembers,
+  clearLinkRequest,
+  deleteSessions,
+  findPerson,
+  findPersonByEmail,
+  isFrozenPerson,
   listPeople,
-  listPersonInvitations,
-  lockMembers,
   lockOperators,
-  revokeInvitation,
   updatePerson,
-  updateRole,
-  type MemberOfAccount,
-} from "./members-store.ts";
+} from "./people-store.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { actorOf, browserOf, ownerOf } from "./people-manage-routes.ts";
-import { clearLinkRequest, deleteSessions, isFrozenPerson, findPerson, findPersonByEmail } from "./people-store.ts";
 import { changeEmail } from "./sign-in/email-change.ts";
-import { mintCode, welcomeLink } from "./sign-in-codes.ts";
+import { mintCode, welcomeLink } from "./links/sign-in-codes.ts";
 
 export function membersManageRoutes(options: PeopleContext) {
   return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };

@@ -1,15 +1,5 @@
-import type {
-  Invitation,
-  Member,
-  MemberRole,
-  Page,
-  PageQuery,
-  PersonChanges,
-  PersonInvitation,
-  PersonOfInstallation,
-} from "@promptd/contract/manage";
-import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
-import { readPage } from "../platform/database/pages.ts";
+import type { AccountOfPerson, Member, MemberRole } from "@promptd/contract/manage";
+import { queryAnswers } from "../platform/database/answers.ts";
 import type { Queryable, Tx } from "../platform/database/database.ts";
 
 const MEMBERS = `select u.id as "personId", u.name, u.email, m.role, m.is_personal as "isPersonal", m.created_at as since
@@ -41,161 +31,65 @@ export async function deleteMember(tx: Tx, { accountId, personId }: MemberOfAcco
   await tx.query("delete from account_members where account_id = $1 and person_id = $2", [accountId, personId]);
 }
 
-const INVITATION = `id as "invitationId", email, account_id as "accountId", role, created_at as "createdAt",
-  expires_at as "expiresAt", accepted_at as "acceptedAt", revoked_at as "revokedAt", plan, credits`;
-const IS_OPEN = "accepted_at is null and revoked_at is null and expires_at > promptd_now()";
-
-export interface InvitationToInsert extends Omit<OpenInvitation, `${string}At`> {
-  readonly codeHash: Buffer;
-  readonly days: number;
-}
-
-/**
- * Locks the account's row, so that two callers cannot exceed the limit together. Earlier invitations to the same
- * address end: a person who lost a link gets a new one instead.
- * @returns null if the account has already sent `max` invitations in these days. Invitations to the installation have
- * no limit.
- */
-export async function insertInvitation(tx: Tx, given: InvitationToInsert, max: number): Promise<Invitation | null> {
-  await tx.query("select 1 from accounts where id = $1 for no key update", [given.accountId]);
-  const invitation = await queryAnswer<Invitation>(
-    tx,
-    `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at, plan, credits)
-     select $1, $2::uuid, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7), $10, $11
-     where $2::uuid is null or (select count(*) from invitations
-       where account_id = $2 and created_at > promptd_now() - make_interval(days => $7)) < $9
-     returning ${INVITATION}`,
-    [
-      given.invitationId,
-      given.accountId,
-      given.email,
-      given.role,
-      given.codeHash,
-      given.invitedBy,
-      given.days,
-      given.isMailed,
-      max,
-      given.plan,
-      given.credits,
-    ],
+/** The personal account first, then the others in the order in which the person joined them. */
+export function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
+  return db.query<AccountOfPerson>(
+    `select a.id as "accountId", coalesce(a.display_name, a.username, a.email) as name, a.email, m.role,
+       m.is_personal as "isPersonal", a.pro_until > promptd_now() as "hasPlan"
+     from account_members m join accounts a on a.id = m.account_id
+     where m.person_id = $1 order by m.is_personal desc, m.created_at, a.id`,
+    [personId],
   );
-  if (invitation === null) return null;
-  await tx.query(
-    `update invitations set revoked_at = promptd_now()
-     where account_id is not distinct from $1 and email = $2 and id <> $3 and accepted_at is null and revoked_at is null`,
-    [given.accountId, given.email, given.invitationId],
+}
+
+/** A person's role in an account. Null: none, because they are not a member or are frozen. */
+export async function findRole(db: Queryable, personId: string, accountId: string): Promise<MemberRole | null> {
+  const [row] = await db.query<{ role: MemberRole }>(
+    `select m.role from account_members m join auth_users u on u.id = m.person_id
+     where m.person_id = $1 and m.account_id = $2 and u.frozen_at is null`,
+    [personId, accountId],
   );
-  return invitation;
+  return row?.role ?? null;
 }
 
-export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation>> {
-  return readPage(db, query, {
-    what: "invitation",
-    columns: INVITATION,
-    from: "invitations",
-    where: "account_id = $1",
-    values: [accountId],
-  });
-}
-
-/**
- * Invitations to the installation that nobody has accepted or revoked, and whose people have not joined in another way
- * since.
- */
-export function listPersonInvitations(
+/** Adds a member. An existing member becomes an owner if that role is given, and otherwise keeps their role. */
+export async function insertMember(
   db: Queryable,
-  query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<PersonInvitation>> {
-  return readPage(db, query, {
-    what: "invitation",
-    columns: `${INVITATION}, exists (select 1 from auth_users u where u.email = invitations.email) as "hasPerson"`,
-    from: "invitations",
-    where: `account_id is null and accepted_at is null and revoked_at is null
-      and ($1::text is null or position(lower($1) in email) > 0)
-      and not exists (select 1 from auth_users u
-        where u.email = invitations.email and u.created_at > invitations.created_at)`,
-    values: [query.q ?? null],
-  });
-}
-
-/**
- * @param accountId null: an invitation to the installation.
- * @returns null: there is no such invitation, or it was accepted.
- */
-export function revokeInvitation(db: Queryable, accountId: string | null, id: string): Promise<Invitation | null> {
-  return queryAnswer(
-    db,
-    `update invitations set revoked_at = coalesce(revoked_at, promptd_now())
-     where id = $2 and account_id is not distinct from $1 and accepted_at is null returning ${INVITATION}`,
-    [accountId, id],
+  member: {
+    readonly accountId: string;
+    readonly personId: string;
+    readonly role: "member" | "owner";
+    readonly isPersonal: boolean;
+  },
+): Promise<void> {
+  await db.query(
+    `insert into account_members (account_id, person_id, role, is_personal) values ($1, $2, $3, $4)
+     on conflict (account_id, person_id) do update set role = excluded.role where excluded.role = 'owner'`,
+    [member.accountId, member.personId, member.role, member.isPersonal],
   );
 }
 
-export interface OpenInvitation extends Invitation {
-  /** True: only people who read the address's mail have the link. */
-  readonly isMailed: boolean;
-  readonly invitedBy: string;
-}
-
-/** Null: there is no such code, or it is no longer valid. */
-export function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<OpenInvitation | null> {
-  const text = `select ${INVITATION}, is_mailed as "isMailed", invited_by as "invitedBy" from invitations
-    where code_hash = $1 and ${IS_OPEN}`;
-  return queryAnswer(db, text, [codeHash]);
-}
-
-/** True: an invitation to this address is open. */
-export async function hasInvitation(db: Queryable, email: string): Promise<boolean> {
-  return (
-    (await db.query(`select 1 from invitations where email = lower($1) and ${IS_OPEN} limit 1`, [email])).length > 0
+/** An owner of the account, preferably the person whose personal account it is; null: it has no owner. */
+export async function findPersonOfAccount(db: Queryable, accountId: string): Promise<string | null> {
+  const [row] = await db.query<{ person_id: string }>(
+    `select person_id from account_members where account_id = $1 and role = 'owner'
+     order by is_personal desc, created_at limit 1`,
+    [accountId],
   );
+  return row?.person_id ?? null;
 }
 
-/** If two people accept at once, only one succeeds. Null: somebody else was first. */
-export function useInvitation(db: Queryable, codeHash: Buffer, personId: string): Promise<Invitation | null> {
-  return queryAnswer(
-    db,
-    `update invitations set accepted_at = promptd_now(), accepted_by = $2 where code_hash = $1 and ${IS_OPEN}
-     returning ${INVITATION}`,
-    [codeHash, personId],
+/** A person's personal account; null: there is none. */
+export async function findPersonalAccount(db: Queryable, personId: string): Promise<string | null> {
+  const text = "select account_id from account_members where person_id = $1 and is_personal";
+  return (await db.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
+}
+
+export async function listOwnerEmails(db: Queryable, accountId: string): Promise<string[]> {
+  const rows = await db.query<{ email: string }>(
+    `select u.email from account_members m join auth_users u on u.id = m.person_id
+     where m.account_id = $1 and m.role = 'owner' order by u.email`,
+    [accountId],
   );
-}
-
-const PERSON = `id as "personId", name, email, is_operator as "isOperator", frozen_at is not null as "isFrozen",
-  link_asked_at as "linkAskedAt", created_at as "createdAt"`;
-
-export function listPeople(
-  db: Queryable,
-  query: PageQuery & { readonly q?: string | undefined },
-): Promise<Page<PersonOfInstallation>> {
-  return readPage(db, query, {
-    what: "person",
-    columns: PERSON,
-    from: "auth_users",
-    where: "($1::text is null or position(lower($1) in email) > 0 or position(lower($1) in lower(name)) > 0)",
-    values: [query.q ?? null],
-  });
-}
-
-/** All operators, locked, so that the last one stays. */
-export async function lockOperators(tx: Tx): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
-    "select id from auth_users where is_operator and frozen_at is null order by id for update",
-  );
-  return rows.map(({ id }) => id);
-}
-
-/** Null: no such person. */
-export function updatePerson(
-  tx: Tx,
-  personId: string,
-  { isOperator, isFrozen }: Pick<PersonChanges, "isOperator" | "isFrozen">,
-): Promise<PersonOfInstallation | null> {
-  return queryAnswer(
-    tx,
-    `update auth_users set is_operator = coalesce($2, is_operator), updated_at = promptd_now(),
-       frozen_at = case when $3::boolean is null then frozen_at when $3 then coalesce(frozen_at, promptd_now()) end
-     where id = $1 returning ${PERSON}`,
-    [personId, isOperator ?? null, isFrozen ?? null],
-  );
+  return rows.map(({ email }) => email);
 }

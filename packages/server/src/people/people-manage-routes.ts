@@ -4,17 +4,17 @@ import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import { badRequest, invalid, notFound, orNotFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
-import { listMembers, type MemberOfAccount } from "./members-store.ts";
+import { listAccountsOfPerson, listMembers, type MemberOfAccount } from "./members-store.ts";
 import { isForeignOrigin } from "./people-admission.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { deleteSession, findPerson, listAccountsOfPerson, listSessions } from "./people-store.ts";
+import { deleteSession, findPerson, listSessions } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import { deletePasskey, listPasskeys } from "./sign-in/passkeys-store.ts";
 import { relyingPartyOf, type RelyingParty } from "./sign-in/relying-party.ts";
 import { readSessionCookie } from "./sign-in/session-cookie.ts";
 import type { BrowserOfSession } from "./sign-in/sessions.ts";
 import { createToken, listTokens, revokeToken } from "./tokens-store.ts";
-import { welcome } from "./sign-in-codes.ts";
+import { welcome } from "./links/sign-in-codes.ts";
 
 export function peopleManageRoutes(options: PeopleContext) {
   const { db, newId } = options;

@@ -1,7 +1,16 @@
-import type { AccountOfPerson, AskedLink, ListedSession, MemberRole, Person } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
+import type {
+  AskedLink,
+  ListedSession,
+  Page,
+  PageQuery,
+  Person,
+  PersonChanges,
+  PersonOfInstallation,
+} from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
+import { readPage } from "../platform/database/pages.ts";
 
 /** What a session or a token admits to; see sql/admit-people.sql. */
 export interface AdmittedRow {
@@ -89,27 +98,6 @@ export async function deleteSessions(db: Queryable, personId: string): Promise<n
   return (await db.query("delete from auth_sessions where user_id = $1 returning 1", [personId])).length;
 }
 
-/** The personal account first, then the others in the order in which the person joined them. */
-export function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
-  return db.query<AccountOfPerson>(
-    `select a.id as "accountId", coalesce(a.display_name, a.username, a.email) as name, a.email, m.role,
-       m.is_personal as "isPersonal", a.pro_until > promptd_now() as "hasPlan"
-     from account_members m join accounts a on a.id = m.account_id
-     where m.person_id = $1 order by m.is_personal desc, m.created_at, a.id`,
-    [personId],
-  );
-}
-
-/** A person's role in an account. Null: none, because they are not a member or are frozen. */
-export async function findRole(db: Queryable, personId: string, accountId: string): Promise<MemberRole | null> {
-  const [row] = await db.query<{ role: MemberRole }>(
-    `select m.role from account_members m join auth_users u on u.id = m.person_id
-     where m.person_id = $1 and m.account_id = $2 and u.frozen_at is null`,
-    [personId, accountId],
-  );
-  return row?.role ?? null;
-}
-
 export interface LockedPerson extends Pick<Person, "personId" | "email" | "name"> {
   readonly isVerified: boolean;
 }
@@ -186,48 +174,6 @@ export async function hasOperator(db: Queryable): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Adds a member. An existing member becomes an owner if that role is given, and otherwise keeps their role. */
-export async function insertMember(
-  db: Queryable,
-  member: {
-    readonly accountId: string;
-    readonly personId: string;
-    readonly role: "member" | "owner";
-    readonly isPersonal: boolean;
-  },
-): Promise<void> {
-  await db.query(
-    `insert into account_members (account_id, person_id, role, is_personal) values ($1, $2, $3, $4)
-     on conflict (account_id, person_id) do update set role = excluded.role where excluded.role = 'owner'`,
-    [member.accountId, member.personId, member.role, member.isPersonal],
-  );
-}
-
-/** An owner of the account, preferably the person whose personal account it is; null: it has no owner. */
-export async function findPersonOfAccount(db: Queryable, accountId: string): Promise<string | null> {
-  const [row] = await db.query<{ person_id: string }>(
-    `select person_id from account_members where account_id = $1 and role = 'owner'
-     order by is_personal desc, created_at limit 1`,
-    [accountId],
-  );
-  return row?.person_id ?? null;
-}
-
-/** A person's personal account; null: there is none. */
-export async function findPersonalAccount(db: Queryable, personId: string): Promise<string | null> {
-  const text = "select account_id from account_members where person_id = $1 and is_personal";
-  return (await db.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
-}
-
-export async function listOwnerEmails(db: Queryable, accountId: string): Promise<string[]> {
-  const rows = await db.query<{ email: string }>(
-    `select u.email from account_members m join auth_users u on u.id = m.person_id
-     where m.account_id = $1 and m.role = 'owner' order by u.email`,
-    [accountId],
-  );
-  return rows.map(({ email }) => email);
-}
-
 /** Operators who cannot sign in again once their session ends. */
 export function listOperatorsWithoutSignIn(db: Queryable): Promise<{ personId: string; email: string }[]> {
   return db.query(
@@ -239,39 +185,6 @@ export function listOperatorsWithoutSignIn(db: Queryable): Promise<{ personId: s
   );
 }
 
-export interface SignInCode {
-  readonly personId: string | null;
-  readonly accountId: string | null;
-  readonly makesOperator: boolean;
-  readonly signsIn: boolean;
-}
-
-export async function insertCode(db: Queryable, hash: Buffer, code: SignInCode & { seconds: number }): Promise<void> {
-  await db.query(
-    `insert into sign_in_codes (code_hash, person_id, account_id, makes_operator, signs_in, expires_at)
-     values ($1, $2, $3, $4, $5, promptd_now() + make_interval(secs => $6))`,
-    [hash, code.personId, code.accountId, code.makesOperator, code.signsIn, code.seconds],
-  );
-}
-
-const CODE = `person_id as "personId", account_id as "accountId", makes_operator as "makesOperator", signs_in as "signsIn"`;
-
-/** Null: there is no such code, it was used, or it has expired. */
-export function findCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
-  const text = `select ${CODE} from sign_in_codes where code_hash = $1 and used_at is null and expires_at > promptd_now()`;
-  return queryAnswer(db, text, [hash]);
-}
-
-/** If two requests use a code at once, only one gets it. */
-export function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
-  return queryAnswer(
-    db,
-    `update sign_in_codes set used_at = promptd_now()
-     where code_hash = $1 and used_at is null and expires_at > promptd_now() returning ${CODE}`,
-    [hash],
-  );
-}
-
 /** Removes expired sessions, codes, and verifications; called by a tick. */
 export async function pruneExpired(db: Queryable): Promise<void> {
   await db.query("delete from auth_sessions where expires_at < promptd_now()");
@@ -279,5 +192,44 @@ export async function pruneExpired(db: Queryable): Promise<void> {
   await db.query("delete from sign_in_codes where expires_at < promptd_now() - interval '1 day'");
   await db.query(
     "delete from auth_rate_limits where last_request < extract(epoch from promptd_now()) * 1000 - 3600000",
+  );
+}
+
+const PERSON = `id as "personId", name, email, is_operator as "isOperator", frozen_at is not null as "isFrozen",
+  link_asked_at as "linkAskedAt", created_at as "createdAt"`;
+
+export function listPeople(
+  db: Queryable,
+  query: PageQuery & { readonly q?: string | undefined },
+): Promise<Page<PersonOfInstallation>> {
+  return readPage(db, query, {
+    what: "person",
+    columns: PERSON,
+    from: "auth_users",
+    where: "($1::text is null or position(lower($1) in email) > 0 or position(lower($1) in lower(name)) > 0)",
+    values: [query.q ?? null],
+  });
+}
+
+/** All operators, locked, so that the last one stays. */
+export async function lockOperators(tx: Tx): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    "select id from auth_users where is_operator and frozen_at is null order by id for update",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Null: no such person. */
+export function updatePerson(
+  tx: Tx,
+  personId: string,
+  { isOperator, isFrozen }: Pick<PersonChanges, "isOperator" | "isFrozen">,
+): Promise<PersonOfInstallation | null> {
+  return queryAnswer(
+    tx,
+    `update auth_users set is_operator = coalesce($2, is_operator), updated_at = promptd_now(),
+       frozen_at = case when $3::boolean is null then frozen_at when $3 then coalesce(frozen_at, promptd_now()) end
+     where id = $1 returning ${PERSON}`,
+    [personId, isOperator ?? null, isFrozen ?? null],
   );
 }

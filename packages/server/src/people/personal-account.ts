@@ -4,14 +4,8 @@ import { grantCredits } from "../credits/index.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
 import { addressHash } from "./end-account-access.ts";
 import { noteBenefits } from "./end-account-access-store.ts";
-import {
-  findPersonalAccount,
-  findPersonOfAccount,
-  insertMember,
-  listAccountsOfPerson,
-  lockPerson,
-  type LockedPerson,
-} from "./people-store.ts";
+import { findPersonalAccount, findPersonOfAccount, insertMember, listAccountsOfPerson } from "./members-store.ts";
+import { lockPerson, type LockedPerson } from "./people-store.ts";
 
 export interface PersonalAccountOptions {
   readonly db: Database;

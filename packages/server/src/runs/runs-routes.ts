@@ -1,5 +1,4 @@
-import { countOf } from "@promptd/contract";
-import type { CreateRunBody, Run } from "@promptd/contract";
+import { countOf, type CreateRunBody, type Run } from "@promptd/contract";
 import { Readable } from "node:stream";
 import type { Answer, Handlers, RequestContext, StreamAnswer } from "../http/endpoint.ts";
 import { isOutage } from "../platform/database/errors.ts";

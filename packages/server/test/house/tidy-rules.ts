@@ -95,7 +95,7 @@ export const folderOrder: Rule = (sources) =>
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   platform: ["config", "metrics", "resilience", "database", "embedded"],
   http: ["response", "body", "request", "sockets"],
-  people: ["audit", "mail", "services", "sign-in", "oauth"],
+  people: ["audit", "mail", "services", "sign-in", "links", "oauth"],
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],

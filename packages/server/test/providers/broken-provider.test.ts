@@ -1,7 +1,6 @@
 /** Providers that hang, trickle, flood, redirect, or send nonsense: every failure is a bounded value, never a crash. */
-import { createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadCatalogue, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { Database } from "../../src/platform/database/database.ts";

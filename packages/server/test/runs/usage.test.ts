@@ -3,8 +3,13 @@ import type { UsageDimension } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
 import { createUsageRollUp } from "../../src/runs/usage/roll-up.ts";
-import { deleteOldUsage } from "../../src/runs/usage/usage-store.ts";
-import { findUsageOfKeys, listEarnings, listUsage, type MeasuredUsage } from "../../src/runs/usage/usage-store.ts";
+import {
+  deleteOldUsage,
+  findUsageOfKeys,
+  listEarnings,
+  listUsage,
+  type MeasuredUsage,
+} from "../../src/runs/usage/usage-store.ts";
 import { until } from "../support/promptd-process.ts";
 import { openEngine, stopClock, type Engine, type RunWish } from "./engine-fixture.ts";
 

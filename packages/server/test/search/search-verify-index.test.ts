@@ -4,12 +4,16 @@ import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { listSearchDocuments, listSearchedVersions, publishPrompts, unpublishPrompt } from "../../src/prompts/index.ts";
-import type { PublishedPrompt } from "../../src/prompts/index.ts";
+import {
+  listSearchDocuments,
+  listSearchedVersions,
+  type PublishedPrompt,
+  publishPrompts,
+  unpublishPrompt,
+} from "../../src/prompts/index.ts";
 import { freezeAsDraft } from "../prompts/frozen-draft.ts";
 import { catalogue, parseOne, TEA_POEM } from "../prompts/prompt-fixtures.ts";
-import { createSearch, indexDocuments, removeDocument } from "../../src/search/index.ts";
-import type { Search } from "../../src/search/index.ts";
+import { createSearch, indexDocuments, removeDocument, type Search } from "../../src/search/index.ts";
 import { documentOf } from "./search-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 

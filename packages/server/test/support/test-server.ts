@@ -10,8 +10,13 @@ import { isoTime, systemClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { parsePromptFile, publishPrompts, republishPrompt, unpublishPrompt } from "../../src/prompts/index.ts";
-import type { PublishedPrompt } from "../../src/prompts/index.ts";
+import {
+  parsePromptFile,
+  type PublishedPrompt,
+  publishPrompts,
+  republishPrompt,
+  unpublishPrompt,
+} from "../../src/prompts/index.ts";
 import type { Catalogue } from "../../src/models/index.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import { freezeAsDraft, type FrozenDraft } from "../prompts/frozen-draft.ts";

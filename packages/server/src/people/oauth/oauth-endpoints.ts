@@ -15,7 +15,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
 import { isSameSecret } from "../../platform/secrets.ts";
 import type { PeopleContext } from "../people-context.ts";
-import { findRole } from "../people-store.ts";
+import { findRole } from "../members-store.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
 import { createToken } from "../tokens-store.ts";
 import { readRegistration, signClient } from "./clients.ts";

@@ -13,7 +13,7 @@ import { invalid, Problem } from "../../platform/problem.ts";
 import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
 import { countAttempt } from "./rate-limit-store.ts";
 import type { PeopleContext } from "../people-context.ts";
-import { findPersonalAccount } from "../people-store.ts";
+import { findPersonalAccount } from "../members-store.ts";
 import { changePersonEmail, findPersonWithAddress, isAddressTaken } from "./email-change-store.ts";
 
 const CODE_BYTES = 16;

@@ -6,25 +6,16 @@
 import type { Issue } from "@promptd/contract";
 import type { Welcome, WelcomeBody } from "@promptd/contract/manage";
 import { createHash, randomBytes } from "node:crypto";
-import { findAccount } from "../accounts/index.ts";
-import type { Database, Queryable, Tx } from "../platform/database/database.ts";
-import { invalid, Problem } from "../platform/problem.ts";
-import type { PeopleContext } from "./people-context.ts";
-import {
-  findCode,
-  findPerson,
-  findPersonByEmail,
-  findPersonOfAccount,
-  insertCode,
-  insertPerson,
-  makeOperator,
-  updatePassword,
-  useCode,
-  type SignInCode,
-} from "./people-store.ts";
-import { adoptAccount } from "./personal-account.ts";
-import { passwordFault } from "./sign-in/passwords.ts";
-import type { BrowserOfSession } from "./sign-in/sessions.ts";
+import { findAccount } from "../../accounts/index.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { invalid, Problem } from "../../platform/problem.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { findCode, insertCode, useCode, type SignInCode } from "./sign-in-codes-store.ts";
+import { findPersonOfAccount } from "../members-store.ts";
+import { findPerson, findPersonByEmail, insertPerson, makeOperator, updatePassword } from "../people-store.ts";
+import { adoptAccount } from "../personal-account.ts";
+import { passwordFault } from "../sign-in/passwords.ts";
+import type { BrowserOfSession } from "../sign-in/sessions.ts";
 
 const CODE_BYTES = 16;
 const CODE_SECONDS = 3_600;

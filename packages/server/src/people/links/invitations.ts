@@ -4,22 +4,23 @@
  */
 import type { Accepted, CreatedInvitation, Invitation } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
-import { findAccount } from "../accounts/index.ts";
-import type { Database, Tx } from "../platform/database/database.ts";
-import { invalid, Problem } from "../platform/problem.ts";
-import { invitationMail } from "./mail/mail-texts.ts";
+import { findAccount } from "../../accounts/index.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
+import { invalid, Problem } from "../../platform/problem.ts";
+import { invitationMail } from "../mail/mail-texts.ts";
 import {
   findOpenInvitation,
   insertInvitation,
   useInvitation,
   type InvitationToInsert,
   type OpenInvitation,
-} from "./members-store.ts";
-import type { PeopleContext } from "./people-context.ts";
-import { findPerson, findPersonByEmail, insertMember, insertPerson, updatePassword } from "./people-store.ts";
-import { admitInvited } from "./personal-account.ts";
-import type { BrowserOfSession } from "./sign-in/sessions.ts";
-import { passwordFault } from "./sign-in/passwords.ts";
+} from "./invitations-store.ts";
+import type { PeopleContext } from "../people-context.ts";
+import { insertMember } from "../members-store.ts";
+import { findPerson, findPersonByEmail, insertPerson, updatePassword } from "../people-store.ts";
+import { admitInvited } from "../personal-account.ts";
+import type { BrowserOfSession } from "../sign-in/sessions.ts";
+import { passwordFault } from "../sign-in/passwords.ts";
 import { hashCode } from "./sign-in-codes.ts";
 
 const CODE_BYTES = 16;
