@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DIST } from "./support/build.ts";
 
-/** The limit in docs/console.md for compressed JavaScript and CSS on the first page. */
+/** The limit in CONTRIBUTING.md for compressed JavaScript and CSS on the first page. */
 const BYTES_MAX = 140_000;
 
 interface Chunk {

@@ -1,6 +1,6 @@
 /**
  * Each interface of each provider with each kind of response: results with and without an input image, their usage, and
- * every kind of failure in the provider's own format. docs/models.md says what the other tests add.
+ * every kind of failure in the provider's own format. docs/internals/provider-tests.md says what the other tests add.
  */
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -107,8 +107,8 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
   });
 });
 
-test("docs/models.md lists every interface of this matrix, and no other", async () => {
-  const page = await readFile(join(import.meta.dirname, "../../../../docs/models.md"), "utf8");
+test("docs/internals/provider-tests.md lists every interface of this matrix, and no other", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../../docs/internals/provider-tests.md"), "utf8");
   const listed = Array.from(page.matchAll(/^\| ((?:text|an image|a video) of [^|]+?) \|/gm), ([, name]) => name);
   expect(listed).toEqual(Object.keys(INTERFACES));
 });
