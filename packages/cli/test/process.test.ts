@@ -99,10 +99,10 @@ test("a command continues when nobody reads its notes anymore", async () => {
 
 test("the key can be passed on standard input", async () => {
   const { env } = await setup();
-  const { child, ended } = start(env, "config", "set", "api-key", "-");
+  const { PROMPTD_API_KEY: _, ...without } = env;
+  const { child, ended } = start(without, "config", "set", "api-key", "-");
   child.stdin.end("pd_secret\n");
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
-  const { PROMPTD_API_KEY: _, ...without } = env;
   expect(await start(without, "config", "get", "api-key").ended).toMatchObject({ stdout: "pd_secret\n" });
 });
 

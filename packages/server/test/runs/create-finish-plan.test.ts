@@ -31,6 +31,15 @@ async function readPages(db: Queryable): Promise<Pages> {
   return { create, finish };
 }
 
+/** The fewest pages of three runs: after changes elsewhere on the server, a session reads its catalog again, some 2,000 pages. */
+async function readFewestPages(db: Queryable): Promise<Pages> {
+  const all = [await readPages(db), await readPages(db), await readPages(db)];
+  return {
+    create: Math.min(...all.map(({ create }) => create)),
+    finish: Math.min(...all.map(({ finish }) => finish)),
+  };
+}
+
 async function countPagesOfCreate(db: Queryable, run: RunToCreate): Promise<number> {
   let pages = 0;
   const counting: Queryable = {
@@ -63,14 +72,12 @@ async function fill(runs: number): Promise<void> {
 
 test("a plan made for empty tables reads few pages of full tables", async () => {
   const session = await openSession(engine.url);
-  for (let i = 0; i < 3; i += 1) await readPages(session);
-  const before = await readPages(session);
+  await readPages(session); // plans
+  const before = await readFewestPages(session);
   const fewer = (pages: number) => expect.toSatisfy((read: number) => read < 2 * pages + 100);
   const few = { create: fewer(before.create), finish: fewer(before.finish) };
   await fill(20_000);
-  await readPages(session); // the first one prunes what others left
-  expect(await readPages(session)).toEqual(few);
-  await engine.db.query("analyze");
-  await readPages(session); // plans anew
-  expect(await readPages(session)).toEqual(few);
+  expect(await readFewestPages(session)).toEqual(few);
+  await engine.db.query("analyze"); // the next run plans anew
+  expect(await readFewestPages(session)).toEqual(few);
 });
