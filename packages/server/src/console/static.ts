@@ -11,6 +11,7 @@ import { takesBrotli } from "../http/response/compress.ts";
 import { namesEntityTag } from "../http/response/entity-tag.ts";
 import { Problem } from "../platform/problem.ts";
 import { codeOf } from "../platform/reason-of.ts";
+import { loadOnce } from "../platform/resilience/load-once.ts";
 
 interface ConsoleOptions {
   /** The directory of the build: `index.html` and the files it loads. */
@@ -48,13 +49,10 @@ const INDEX = "/index.html";
 export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint | null> {
   const isBuilt = await access(join(options.directory, INDEX)).then(() => true, orFalse);
   if (!isBuilt) return null;
-  let reading: Promise<ReadonlyMap<string, StaticFile>> | null = null;
+  // A read fails for example while a build replaces the files; the next page request repeats it.
+  const readAll = loadOnce(() => readFiles(options.directory));
   const answer = async (context: ServerContext): Promise<StreamAnswer> => {
-    reading ??= readFiles(options.directory).catch((error: unknown) => {
-      reading = null; // for example while a build replaces them; the next page request retries
-      throw error;
-    });
-    const files = await reading;
+    const files = await readAll();
     const path = pathOf(context.request.url ?? "/");
     // Every other path is a page of the application, which does its own routing; a missing asset is not a page.
     const file = files.get(path) ?? (HASHED.test(path) ? undefined : files.get(INDEX));

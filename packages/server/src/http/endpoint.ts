@@ -224,7 +224,7 @@ export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> 
 }
 
 export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSchemas>>>(api: Api<Schemas>): Endpoint[] {
-  const schemasOf = loadOnce(api.schemas);
+  const schemasOf = schemaReader(api.schemas);
   return Object.keys(api.entries).map((name: keyof Schemas) => ({
     ...api.entries[name],
     name: String(name),
@@ -237,7 +237,8 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
   }));
 }
 
-function loadOnce<Schemas extends object>(load: () => Promise<Schemas>) {
+/** Returns no promise once the schemas are loaded: the path of a request waits only where it must. */
+function schemaReader<Schemas extends object>(load: () => Promise<Schemas>) {
   let loaded: Schemas | null = null;
   return <Name extends keyof Schemas>(name: Name): Schemas[Name] | Promise<Schemas[Name]> =>
     loaded === null ? load().then((schemas) => (loaded = schemas)[name]) : loaded[name];

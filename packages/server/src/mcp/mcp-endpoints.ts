@@ -3,7 +3,6 @@
  * tool calls /v1 with the caller's own key, so the key, rate limit, and plan apply as for every other request. After
  * admission, statuses and bodies follow the protocol.
  */
-import type { HttpMcp } from "@promptd/mcp";
 import { Readable } from "node:stream";
 import {
   ownEndpoint,
@@ -16,6 +15,7 @@ import { parseJsonBody } from "../http/body/json-body.ts";
 import type { Database } from "../platform/database/database.ts";
 import { badRequest } from "../platform/problem.ts";
 import { pollUntil } from "../platform/resilience/deadline.ts";
+import { loadOnce } from "../platform/resilience/load-once.ts";
 import { VERSION } from "../platform/version.ts";
 import { findRunByIdempotencyKey } from "../runs/index.ts";
 import { callKeyOf, clientOf, SESSION_HEADER, toHttpCall, type CallSetup } from "./mcp-call.ts";
@@ -36,10 +36,8 @@ const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
 export function mcpEndpoints(options: McpOptions): Endpoint[] {
   const { log, publicUrl } = options;
   const onError = (err: Error) => log.debug({ err }, "an MCP message was refused");
-  let opened: Promise<HttpMcp> | null = null;
   // The SDK is loaded with the first message, so that startup does not wait for it.
-  const mcp = () =>
-    (opened ??= import("@promptd/mcp").then(({ createHttpMcp }) => createHttpMcp({ version: VERSION, onError })));
+  const openMcp = loadOnce(async () => (await import("@promptd/mcp")).createHttpMcp({ version: VERSION, onError }));
 
   async function handle(body: unknown, context: ServerContext): Promise<TextAnswer | StreamAnswer> {
     if (!isAllowedOrigin(context.header("origin"), options)) return REFUSED_ORIGIN;
@@ -49,7 +47,7 @@ export function mcpEndpoints(options: McpOptions): Endpoint[] {
     const gone = new AbortController();
     context.onGone(() => gone.abort(new Error("The caller disconnected.")));
     const request = toRequest(context, publicUrl(), gone.signal);
-    const response = await (await mcp()).answer(request, message, toHttpCall(context, gone.signal, options));
+    const response = await (await openMcp()).answer(request, message, toHttpCall(context, gone.signal, options));
     return toAnswer(response, isInitialize(message) ? sessionHeaders(options.newId()) : {});
   }
 

@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import type { Agent, Dispatcher } from "undici";
 import { isoTime, type Clock } from "../../platform/clock.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { OpenBody } from "./blob-store.ts";
 
@@ -63,8 +64,7 @@ class BodyFault extends Error {
  */
 export function createS3Client(options: S3Options, clock: Clock): CallS3 {
   const idleMs = options.idleMs ?? IDLE_MS;
-  let opening: Promise<Agent> | null = null;
-  const openAgent = () => (opening ??= createAgent(idleMs));
+  const openAgent = loadOnce(() => createAgent(idleMs));
   const on = (error: unknown) => error instanceof S3Failure && error.isTransient;
   return (call) =>
     retry(async () => checkAnswer(await send(call, await openAgent(), options, clock), call), {

@@ -6,6 +6,7 @@
 import type { Agent, Dispatcher } from "undici";
 import { readLimited, ReaderFault, type FetchOutcome, type GuardedFetch, type BodyReader } from "../../files/index.ts";
 import { codeOf } from "../../platform/reason-of.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { AnswerFailure } from "./jobs.ts";
 import type { ProviderEndpoint } from "./provider.ts";
 import { flatten, receiveAnswer, type AnswerHead } from "./receive-answer.ts";
@@ -62,8 +63,7 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export function createTransport(options: TransportOptions): Transport {
-  let opening: Promise<Agent> | null = null;
-  const openAgent = () => (opening ??= createAgent(options.idleMs));
+  const openAgent = loadOnce(() => createAgent(options.idleMs));
   const own = new Set(
     [...options.origins, ...(options.aliases?.origins.keys() ?? [])].map((url) => new URL(url).origin),
   );
@@ -83,7 +83,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (!(taken instanceof URL)) return taken.content;
       return contentOf(await options.download.fetchInto(taken.href, limits, signal));
     },
-    close: async () => (await opening)?.destroy(),
+    close: async () => (await openAgent.current())?.destroy(),
   };
 }
 

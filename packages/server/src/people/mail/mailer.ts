@@ -7,6 +7,7 @@ import type { Config } from "../../platform/config/config.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
 import type { SendMail } from "./smtp.ts";
@@ -40,11 +41,10 @@ export function openMailer(options: MailerOptions): Mailer | null {
   const { PROMPTD_SMTP_URL: url, PROMPTD_MAIL_FROM: from } = config;
   if (url === null || from === null) return null;
   // Loaded at the first delivery: most processes never send mail.
-  const openSmtp = async () => (await import("./smtp.ts")).createSmtp({ url, from });
-  let opened: Promise<SendMail> | null = null;
+  const openSmtp = loadOnce(async () => (await import("./smtp.ts")).createSmtp({ url, from }));
   const deliverDue = shareCalls(async (stop?: AbortSignal): Promise<void> => {
     for (let mail = await takeDueMail(db, ATTEMPT_SECONDS); mail !== null;) {
-      await deliver(mail, await (opened ??= openSmtp()), options);
+      await deliver(mail, await openSmtp(), options);
       if (stop?.aborted === true) return;
       mail = await takeDueMail(db, ATTEMPT_SECONDS);
     }

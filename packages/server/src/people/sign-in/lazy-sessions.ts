@@ -1,9 +1,9 @@
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import type { Sessions, SessionsOptions } from "./sessions.ts";
 
 /** Loads the sign-in library at first use: neither startup nor an operator command has to wait for it. */
 export function createLazySessions(options: SessionsOptions): Sessions {
-  let made: Promise<Sessions> | null = null;
-  const get = () => (made ??= import("./sessions.ts").then(({ createSessions }) => createSessions(options)));
+  const get = loadOnce(async () => (await import("./sessions.ts")).createSessions(options));
   return {
     handle: async (request, address) => (await get()).handle(request, address),
     isPasswordOf: async (personId, password) => (await get()).isPasswordOf(personId, password),

@@ -49,18 +49,6 @@ export async function decodeDataFile(packed: Buffer): Promise<Sections> {
   );
 }
 
-/** Reads a shipped file once per process, when it is first needed. A failed read is retried. */
-export function loadOnce<Data>(load: () => Promise<Data>): () => Promise<Data> {
-  let loading: Promise<Data> | null = null;
-  return () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = null;
-      throw error;
-    });
-    return loading;
-  };
-}
-
 export async function readDataFile(name: string): Promise<Sections> {
   return decodeDataFile(await readFile(new URL(name, DIRECTORY)));
 }

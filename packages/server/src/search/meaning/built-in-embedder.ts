@@ -5,7 +5,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Expansion } from "../text/expansion.ts";
-import { loadOnce, readDataFile } from "../data/data-file.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
+import { readDataFile } from "../data/data-file.ts";
 import { decodeGeneralVectors } from "./general-vectors.ts";
 import { decodeBaseVectors, type LearnedVectors } from "./lsa.ts";
 import type { WordVectors } from "./word-vectors.ts";

@@ -1,6 +1,7 @@
 /** The search service: one object per process, which holds a copy of the index and answers queries. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/periodic-work.ts";
@@ -78,13 +79,11 @@ export function createSearch(options: SearchOptions): Search {
     timeoutMs: wordsTimeoutMs,
     timeoutError: () => new TooManySearches(),
   });
-  let opened: Promise<Opened> | null = null;
   let isLoaded = false;
-  let warming: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
   const closing = new AbortController();
 
-  async function openAll(): Promise<Opened> {
+  const open = loadOnce(async (): Promise<Opened> => {
     const [base, table, translator] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), loadTranslator()]);
     const warnOfOther = createWarning(options.log);
     const chooseEmbedders = (active: Embedder | null, documents: number) => {
@@ -94,22 +93,15 @@ export function createSearch(options: SearchOptions): Search {
     const replica = createReplica({ db: options.db, clock: options.clock, chooseEmbedders });
     timer = setInterval(() => void replica.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
     return { base, table, translator, replica };
-  }
-  function open(): Promise<Opened> {
-    opened ??= openAll().catch((error: unknown) => {
-      opened = null;
-      throw error;
-    });
-    return opened;
-  }
-  async function warm(): Promise<void> {
+  });
+  const warm = loadOnce(async (): Promise<void> => {
     try {
       await (await open()).replica.refresh();
     } catch (error) {
       options.log.warn({ err: error }, "search data could not be loaded; the first query will retry");
     }
     isLoaded = true;
-  }
+  });
   return {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
@@ -118,14 +110,14 @@ export function createSearch(options: SearchOptions): Search {
       const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
       return orderPrompts(await rankPrompts(query, ports), limit, options.popularityOf);
     },
-    warm: () => (warming ??= warm()),
+    warm,
     isLoaded: () => isLoaded,
     ticks: createTicks(options, modelLength, closing.signal),
     close: async () => {
       closing.abort();
       clearInterval(timer);
       queryVectors?.close();
-      await opened?.catch(() => null);
+      await open.current();
     },
   };
 }

@@ -1,5 +1,6 @@
 /** The stems that a given English word may stand for: a table derived from WordNet, read in place. */
-import { bytesOf, loadOnce, numbersOf, readDataFile, sectionOf, type Sections } from "../data/data-file.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
+import { bytesOf, numbersOf, readDataFile, sectionOf, type Sections } from "../data/data-file.ts";
 import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 
 export interface Expansion {

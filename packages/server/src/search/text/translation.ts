@@ -3,7 +3,7 @@
  * their vectors, and WordNet are in English. Words that are not in the word list stay as written.
  */
 import { readFile } from "node:fs/promises";
-import { loadOnce } from "../data/data-file.ts";
+import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { foldText, isStopWord } from "./analyser.ts";
 import type { WeightedWord } from "./speller.ts";
 
