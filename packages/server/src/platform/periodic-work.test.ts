@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import { createTestDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database } from "./database/database.ts";
 import { createLog, type Log } from "./log.ts";
-import { runDueTicks, startTicks, type Tick } from "./periodic-work.ts";
+import { startTicks, type Tick } from "./periodic-work.ts";
 
 const log = createLog("silent");
 let database: TestDatabase;
@@ -32,10 +32,23 @@ function counting(name: string, run: () => void = () => {}): Tick & { count: num
   return tick;
 }
 
-/** Registers the ticks without waiting for the timer that polls once a second. */
-async function register(target: Database, ticks: readonly Tick[]): Promise<void> {
-  const started = await startTicks(target, ticks, log);
-  await started.stop();
+/** Starts ticks that end with the test. @returns a function that polls and waits for what it began. */
+async function start(target: Database, ticks: readonly Tick[]): Promise<() => Promise<void>> {
+  const running = new Set<Promise<void>>();
+  const tracked = ticks.map((tick) => ({
+    ...tick,
+    run: () => {
+      const run = tick.run();
+      running.add(run);
+      return run;
+    },
+  }));
+  const started = await startTicks(target, tracked, log);
+  onTestFinished(() => started.stop());
+  return async () => {
+    await started.poll();
+    await Promise.allSettled(running);
+  };
 }
 
 const makeDue = () => db.query("update cron_ticks set next_at = promptd_now() - interval '3 hours'");
@@ -43,8 +56,8 @@ const makeDue = () => db.query("update cron_ticks set next_at = promptd_now() - 
 describe("periodic work", () => {
   test("runs once per interval in the whole installation, however many processes poll at once", async () => {
     const tick = counting("work");
-    await Promise.all([register(db, [tick]), register(other, [tick])]);
-    const poll = () => Promise.all([db, other, db, other, db].map((one) => runDueTicks(one, [tick], log)));
+    const polls = await Promise.all([db, other, db, other, db].map((one) => start(one, [tick])));
+    const poll = () => Promise.all(polls.map((pollOne) => pollOne()));
     await poll();
     expect(tick.count).toBe(1);
     await poll();
@@ -60,19 +73,19 @@ describe("periodic work", () => {
       throw new Error("no luck");
     });
     const next = counting("next");
-    await register(db, [failing, next]);
-    await runDueTicks(db, [failing, next], log);
+    const poll = await start(db, [failing, next]);
+    await poll();
     expect([failing.count, next.count]).toEqual([1, 1]);
-    await runDueTicks(db, [failing], log);
+    await poll();
     expect(failing.count).toBe(1);
     await makeDue();
-    await runDueTicks(db, [failing], log);
+    await poll();
     expect(failing.count).toBe(2);
   });
 
   test("uses a changed interval from the next startup", async () => {
-    await register(db, [counting("work")]);
-    await register(other, [{ ...counting("work"), everySeconds: 5 }]);
+    await start(db, [counting("work")]);
+    await start(other, [{ ...counting("work"), everySeconds: 5 }]);
     const rows = await db.query<{ seconds: number }>(
       "select extract(epoch from every)::int as seconds from cron_ticks where name = 'work'",
     );
@@ -89,8 +102,10 @@ describe("periodic work", () => {
       hung.resolve();
       await ticks.stop();
     });
+    await ticks.poll();
     await first.promise;
     await makeDue();
+    await ticks.poll();
     await second.promise;
     expect(beside.count).toBe(2);
   });
@@ -108,6 +123,7 @@ describe("periodic work", () => {
     };
     let hasHeeded = false;
     const ticks = await startTicks(db, [long], log);
+    await ticks.poll();
     await ran.promise;
     await ticks.stop();
     expect(hasHeeded).toBe(true);
@@ -127,6 +143,7 @@ describe("periodic work", () => {
       },
     };
     const ticks = await startTicks(db, [long], hearing);
+    await ticks.poll();
     await ran.promise;
     await ticks.stop();
     expect(errors).toEqual([]);
@@ -145,6 +162,7 @@ describe("periodic work", () => {
       },
     };
     const ticks = await startTicks(db, [deaf], hearing, { stopTimeoutMs: 20 });
+    await ticks.poll();
     await ran.promise;
     await ticks.stop();
     expect(warned).toEqual([{ ticks: ["deaf"] }]);
@@ -153,10 +171,10 @@ describe("periodic work", () => {
 
   test("runs again after the database's clock has stepped back", async () => {
     const tick = counting("work");
-    await register(db, [tick]);
+    const poll = await start(db, [tick]);
     await db.query("update cron_ticks set next_at = promptd_now() + interval '1 year'"); // set by a clock that was ahead
-    await runDueTicks(db, [tick], log);
-    await runDueTicks(db, [tick], log);
+    await poll();
+    await poll();
     expect(tick.count).toBe(1);
   });
 

@@ -31,6 +31,8 @@ export async function doInBatches(batch: number, work: () => Promise<number>, st
 }
 
 export interface Ticks {
+  /** Begins the ticks that are due and that no other process takes; a timer calls it once a second. */
+  poll(): Promise<void>;
   /** Resolves when no work is running, or when the remaining work has ignored the stop for too long. */
   stop(): Promise<void>;
 }
@@ -72,7 +74,8 @@ export async function startTicks(
   );
   const stopping = new AbortController();
   const running = new Map<Tick, Promise<void>>();
-  const claims = claimsLog(log);
+  const fails = "due periodic work cannot be read from the database; retrying every second";
+  const claims = createFailureLog(log, fails, "due periodic work can be read from the database again");
   const poll = shareCalls(async () => {
     const idle = ticks.filter((tick) => !running.has(tick));
     for (const tick of await takeDueTicks(db, idle, claims)) {
@@ -83,6 +86,7 @@ export async function startTicks(
   const timer = setInterval(() => void poll(), POLL_MS);
   timer.unref();
   return {
+    poll,
     stop: async () => {
       clearInterval(timer);
       stopping.abort();
@@ -92,17 +96,6 @@ export async function startTicks(
       log.warn({ ticks: left }, "periodic work did not finish in time and was abandoned");
     },
   };
-}
-
-/** Runs the ticks that are due now. Exported for tests, which do not wait for the timer. */
-export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<void> {
-  const due = await takeDueTicks(db, ticks, claimsLog(log));
-  await Promise.all(due.map((tick) => runTick(tick, log, new AbortController().signal)));
-}
-
-function claimsLog(log: Log): FailureLog {
-  const fails = "due periodic work cannot be read from the database; retrying every second";
-  return createFailureLog(log, fails, "due periodic work can be read from the database again");
 }
 
 /** Returns the due ticks that this process has won. */
