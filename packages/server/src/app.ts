@@ -4,21 +4,21 @@
  * still gets a response.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { createRunOptions, openServices, type AppOptions, type AppServices, type Role } from "./app-services.ts";
+import { openServices, type AppOptions, type AppServices, type Role } from "./app-services.ts";
 import { createClosers, type Closers } from "./platform/resilience/closers.ts";
-import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
+import { creditsTicks } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
 import { SEED_AUTHOR } from "./marketplace-seed-store.ts";
 import { openMetricsServer, openServer } from "./open-server.ts";
-import { openDeliverer, openWorker } from "./open-worker.ts";
+import { openBatchStarter, openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault-injection.ts";
 import { startTicks, type Tick } from "./platform/periodic-work.ts";
 import { peopleTicks } from "./people/index.ts";
-import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
-import { createBatchStarter, runsTicks, type Worker } from "./runs/index.ts";
+import { announceRoles, promptsTicks } from "./prompts/index.ts";
+import { runsTicks, type Worker } from "./runs/index.ts";
 import { webhooksTicks } from "./webhooks/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
@@ -146,43 +146,19 @@ async function listen(
   return localUrl();
 }
 
-/** Seconds between ticks. Each is as rare as its guarantee permits. */
+/** The periodic work of every slice, each as rare as its guarantee permits. */
 function periodicWork(services: AppServices): Tick[] {
-  const { log, db, files, models, catalogue, search } = services;
+  const { role, files, models, search } = services;
   return [
+    ...creditsTicks(services),
+    ...peopleTicks(services),
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
-    ...peopleTicks(services),
+    ...promptsTicks({ ...services, publicAuthor: SEED_AUTHOR }),
     ...webhooksTicks(services),
     ...runsTicks(services),
-    ...batchTicks(services),
+    ...(role === "api" ? [] : [openBatchStarter(services)]),
     { name: "account-deletions", everySeconds: 15, run: services.finishDeletions },
-    { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, catalogue)) },
-    { name: "roles", everySeconds: 10, run: (stop) => bindRoles(services, stop) },
-    { name: "credit-expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
-    { name: "author-earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
-    { name: "ledger-audit", everySeconds: 60, run: createAudit(db, log) },
   ];
-}
-
-/** Only in processes with a worker: an API process has callers to answer. */
-function batchTicks(services: AppServices): Tick[] {
-  const { config, role, notifications } = services;
-  if (role === "api") return [];
-  const starter = createBatchStarter({
-    ...services,
-    create: createRunOptions(services),
-    plans: config.PROMPTD_PLANS,
-    onCreated: () => notifications.notify("run_ready"),
-  });
-  notifications.listen("batch_ready", starter.wake);
-  notifications.listen("run_done", starter.onRunDone);
-  return [starter.tick];
-}
-
-async function bindRoles(services: AppServices, stop?: AbortSignal): Promise<void> {
-  const { db, log } = services;
-  const prompts = await rebindRoles(db, { ...services, publicAuthor: SEED_AUTHOR }, stop);
-  if (prompts > 0) log.info({ prompts }, "roles now resolve to other models; prompts that use them have a new version");
 }

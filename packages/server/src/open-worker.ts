@@ -1,9 +1,17 @@
-import type { AppServices } from "./app-services.ts";
+import { createRunOptions, type AppServices } from "./app-services.ts";
 import type { Closers } from "./platform/resilience/closers.ts";
 import { webhookMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
+import type { Tick } from "./platform/periodic-work.ts";
 import { findVersion } from "./prompts/index.ts";
-import { createExecutor, createFinisher, createPieceWriter, findFinishedRun, Worker } from "./runs/index.ts";
+import {
+  createBatchStarter,
+  createExecutor,
+  createFinisher,
+  createPieceWriter,
+  findFinishedRun,
+  Worker,
+} from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
@@ -52,6 +60,20 @@ export async function openWorker(services: AppServices, closers: Closers): Promi
       sandboxObeys: config.PROMPTD_SANDBOX_DIRECTIVES,
     }),
   });
+}
+
+/** Starts the items of batches, only in processes with a worker: an API process has callers to answer. */
+export function openBatchStarter(services: AppServices): Tick {
+  const { config, notifications } = services;
+  const starter = createBatchStarter({
+    ...services,
+    create: createRunOptions(services),
+    plans: config.PROMPTD_PLANS,
+    onCreated: () => notifications.notify("run_ready"),
+  });
+  notifications.listen("batch_ready", starter.wake);
+  notifications.listen("run_done", starter.onRunDone);
+  return starter.tick;
 }
 
 /** Events do not carry large texts. Receivers can read the run. */

@@ -5,15 +5,12 @@ import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Tx } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
-import type { Tick } from "../platform/periodic-work.ts";
 import { reasonOf } from "../platform/reason-of.ts";
 import { deriveKey } from "../platform/secrets.ts";
 import { createAuditWriter, createEntryWriter } from "./audit/audit.ts";
-import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import type { Mailer, MailerOptions } from "./mail/mailer.ts";
 import { resetMail, signedUpBeforeMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
-import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { hasInvitation } from "./links/invitations-store.ts";
 import { isLocal } from "./first-operator.ts";
@@ -21,15 +18,13 @@ import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import type { PeopleContext } from "./people-context.ts";
 import { passkeysManageRoutes, peopleManageRoutes } from "./people-manage-routes.ts";
 import { listOwnerEmails } from "./members-store.ts";
-import { clearLinkRequest, recordLinkRequest, pruneExpired } from "./people-store.ts";
+import { clearLinkRequest, recordLinkRequest } from "./people-store.ts";
 import { ensurePersonalAccount, type PersonalAccountOptions } from "./personal-account.ts";
 import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider } from "./services/oidc-provider.ts";
 import type { Sessions, SignInServices } from "./sign-in/sessions.ts";
-import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { createSignInAudit, type AuditAuth } from "./sign-in/sign-in-audit.ts";
 import { deriveAuthSecrets } from "./secrets/auth-secrets.ts";
-import { reencryptSecondFactors } from "./secrets/second-factors-store.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions } from "./sign-in/lazy-sessions.ts";
 
@@ -240,21 +235,4 @@ async function refuseSignUp(
   if (closed !== null && !isInvited) return closed;
   if ((await findAccountByName(db, email)) === null) return null;
   return "An account with this email address already exists. Ask an operator for a sign-in link.";
-}
-
-type TickOptions = Pick<PeopleOptions, "db" | "config" | "mailer" | "secret" | "previousSecrets">;
-
-export function peopleTicks({ db, config, mailer, secret, previousSecrets }: TickOptions): Tick[] {
-  const auditDays = config.PROMPTD_AUDIT_DAYS;
-  const secrets = deriveAuthSecrets(secret, previousSecrets);
-  return [
-    ...(mailer === null
-      ? []
-      : [{ name: "mails", everySeconds: 5, run: (stop?: AbortSignal) => mailer.deliverDue(stop) }]),
-    { name: "passkey-challenges", everySeconds: 600, run: () => pruneChallenges(db) },
-    { name: "old-mails", everySeconds: 3_600, run: () => pruneMails(db) },
-    { name: "expired-sessions", everySeconds: 600, run: () => pruneExpired(db) },
-    { name: "second-factors", everySeconds: 600, run: () => reencryptSecondFactors(db, secrets) },
-    { name: "audit-days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
-  ];
 }

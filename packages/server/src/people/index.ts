@@ -1,5 +1,5 @@
 export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
-export { createPeople, peopleTicks, webhookMails, type People } from "./create-people.ts";
+export { createPeople, webhookMails, type People } from "./create-people.ts";
 export { describeAccess, endAccountAccess } from "./end-account-access.ts";
 export { openMailer, type Mailer } from "./mail/mailer.ts";
 export { readMailState } from "./mail/mails-store.ts";
@@ -8,3 +8,4 @@ export { makeWelcome } from "./first-operator.ts";
 export { actorOf } from "./people-manage-routes.ts";
 export { listLinkRequests, listOperatorsWithoutSignIn } from "./people-store.ts";
 export { mintCode } from "./links/sign-in-codes.ts";
+export { peopleTicks } from "./people-ticks.ts";

@@ -1,6 +1,7 @@
 /** What authors earn, row by row: booked by the capture and collected into credits, each hundredth once. */
 import { describe, expect, test } from "vitest";
-import { adjustCredits, availableCredits, collectEarnings } from "../../src/credits/index.ts";
+import { adjustCredits, availableCredits } from "../../src/credits/index.ts";
+import { collectEarnings } from "../../src/credits/overdue-store.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { EXPIRE, GRANT, HOLD, NOW_US, useLedger } from "./ledger-fixture.ts";
 

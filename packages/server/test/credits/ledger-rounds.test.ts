@@ -1,13 +1,8 @@
 /** Work on many accounts: expiry in batches and the audit batch by batch; and what a grant returns. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  availableCredits,
-  checkLedger,
-  createAudit,
-  expireCredits,
-  findStanding,
-  grantCredits,
-} from "../../src/credits/index.ts";
+import { availableCredits, checkLedger, findStanding, grantCredits } from "../../src/credits/index.ts";
+import { expireCredits } from "../../src/credits/overdue-store.ts";
+import { createAudit } from "../../src/credits/reconcile.ts";
 import { enableFaults } from "../../src/platform/fault-injection.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";

@@ -1,14 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  adjustCredits,
-  availableCredits,
-  collectEarnings,
-  checkLedger,
-  createAudit,
-  expireCredits,
-  grantCredits,
-} from "../../src/credits/index.ts";
+import { adjustCredits, availableCredits, checkLedger, grantCredits } from "../../src/credits/index.ts";
+import { collectEarnings, expireCredits } from "../../src/credits/overdue-store.ts";
+import { createAudit } from "../../src/credits/reconcile.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { Problem } from "../../src/platform/problem.ts";
 import { grant, openEngine, type Engine } from "../runs/engine-fixture.ts";

@@ -11,7 +11,8 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { announceRoles, parsePromptFile, publishPrompts, rebindRoles } from "../../src/prompts/index.ts";
+import { announceRoles, parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";
+import { rebindRoles } from "../../src/prompts/publishing/rebind.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 
 const log = createLog("error", "stderr");
