@@ -24,7 +24,11 @@ const COLUMNS = `id as "accountId", email, username, display_name as "displayNam
 /** Also finds deleted accounts: their ids stay, for the journal and for what others have seen. */
 export async function findAccount(db: Database, accountId: string): Promise<Account | null> {
   return (
-    (await db.named<Account>("account_get", `select ${COLUMNS} from accounts where id = $1`, [accountId]))[0] ?? null
+    (
+      await db.pipelined<Account>({ name: "account_get", text: `select ${COLUMNS} from accounts where id = $1` }, [
+        accountId,
+      ])
+    )[0] ?? null
   );
 }
 

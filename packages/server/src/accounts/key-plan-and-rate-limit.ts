@@ -207,10 +207,12 @@ function createKeyReader({
 }: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
   // Admission fails closed: a limit that is lifted when the database is down is not a limit.
   const send = async (hashes: readonly Buffer[]) => {
-    const rows = await db.named<AdmissionRow>(
-      "admit_requests",
-      `select nth, key_id, account_id, revoked_at, expired_at, case when not pro then pro_until end as pro_until, username,
+    const rows = await db.pipelined<AdmissionRow>(
+      {
+        name: "admit_requests",
+        text: `select nth, key_id, account_id, revoked_at, expired_at, case when not pro then pro_until end as pro_until, username,
          display_name, user_flags, admitted, rank, used, wait_us from admit_requests($1, $2, $3)`,
+      },
       [hashes, limitPerSecond, scope === "key"],
     );
     const byPosition = new Map(rows.map((row) => [row.nth, row]));

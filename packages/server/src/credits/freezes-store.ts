@@ -6,7 +6,7 @@ import { Problem } from "../platform/problem.ts";
 
 export async function isFrozen(db: Database, accountId: string): Promise<boolean> {
   const text = "select credit_is_frozen($1) as frozen";
-  const rows = await db.named<{ frozen: boolean }>("credit_is_frozen", text, [accountId]);
+  const rows = await db.pipelined<{ frozen: boolean }>({ name: "credit_is_frozen", text }, [accountId]);
   return rows[0]?.frozen === true;
 }
 

@@ -77,7 +77,7 @@ export async function adjustCredits(db: Database, { accountId, amount, reason }:
 /** Returns what the account can spend now: posted, minus held, minus expired, whether written off yet or not. */
 export async function availableCredits(db: Database, accountId: string): Promise<number> {
   const text = "select credits_available($1) as credits";
-  const rows = await db.named<{ credits: number }>("credits_available", text, [accountId]);
+  const rows = await db.pipelined<{ credits: number }>({ name: "credits_available", text }, [accountId]);
   const [{ credits }] = rows as [{ credits: number }]; // the function always returns one row
   return credits;
 }

@@ -39,13 +39,13 @@ export async function admitSession(
   { accountId, perSecond }: { readonly accountId: string | null; readonly perSecond: number },
 ): Promise<AdmittedRow | null> {
   const text = `select ${ADMITTED} from admit_session($1, $2, $3)`;
-  const [row] = await db.named<AdmittedRow>("admit_session", text, [token, accountId, perSecond]);
+  const [row] = await db.pipelined<AdmittedRow>({ name: "admit_session", text }, [token, accountId, perSecond]);
   return row ?? null;
 }
 
 export async function admitToken(db: Database, hash: Buffer, perSecond: number): Promise<AdmittedRow | null> {
   const text = `select ${ADMITTED} from admit_token($1, $2)`;
-  const [row] = await db.named<AdmittedRow>("admit_token", text, [hash, perSecond]);
+  const [row] = await db.pipelined<AdmittedRow>({ name: "admit_token", text }, [hash, perSecond]);
   return row ?? null;
 }
 

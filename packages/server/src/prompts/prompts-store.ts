@@ -37,13 +37,13 @@ export async function findPromptVersion(
   const text = `select ${PUBLIC_COLUMNS} from prompts p
     join prompt_versions v on v.prompt_id = p.id and v.id = coalesce($2::uuid, p.latest_version_id)
     where p.id = $1 and ${IS_LIVE}`;
-  return (await db.named<PublicVersion>("prompts_find", text, [promptId, versionId]))[0] ?? null;
+  return (await db.pipelined<PublicVersion>({ name: "prompts_find", text }, [promptId, versionId]))[0] ?? null;
 }
 
 export async function findPublicVersion(db: Database, versionId: string): Promise<PublicVersion | null> {
   const text = `select ${PUBLIC_COLUMNS} from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.id = $1 and ${IS_LIVE}`;
-  return (await db.named<PublicVersion>("prompts_find_version", text, [versionId]))[0] ?? null;
+  return (await db.pipelined<PublicVersion>({ name: "prompts_find_version", text }, [versionId]))[0] ?? null;
 }
 
 /** Says what an id is, for a caller who used it in the wrong place. Ids of prompts and versions are public. */
@@ -76,7 +76,7 @@ export async function findNamedVersions(
     from unnest($1::text[], $2::text[]) with ordinality requested (slug, label, number)
     join prompts p on p.slug = requested.slug join ${labeledVersion("requested.label")}
     where ${IS_LIVE}`;
-  const rows = await db.named<NamedVersion & { readonly index: number }>("prompts_find_names", text, [
+  const rows = await db.pipelined<NamedVersion & { readonly index: number }>({ name: "prompts_find_names", text }, [
     names.map(({ slug }) => slug),
     names.map(({ label }) => label),
   ]);
@@ -91,7 +91,7 @@ export function findLabeledVersions(
 ): Promise<NamedVersion[]> {
   const text = `select ${PUBLIC_COLUMNS}, p.slug, v.description from prompts p join ${labeledVersion("$2::text")}
     where p.author_id = $1 and ${IS_LIVE} order by p.slug limit $3`;
-  return db.named<NamedVersion>("prompts_find_labeled", text, [authorId, label, limit]);
+  return db.pipelined<NamedVersion>({ name: "prompts_find_labeled", text }, [authorId, label, limit]);
 }
 
 /** What may change while a version stays the same. */
@@ -107,7 +107,9 @@ export interface LiveTerms {
 export async function findLiveTerms(db: Database, versionIds: readonly string[]): Promise<(LiveTerms | null)[]> {
   const text = `select v.id, p.author_share as "authorShare" from prompt_versions v join prompts p on p.id = v.prompt_id
     where v.id = any($1) and ${IS_LIVE}`;
-  const rows = await db.named<LiveTerms & { id: string }>("prompts_live_terms", text, [[...new Set(versionIds)]]);
+  const rows = await db.pipelined<LiveTerms & { id: string }>({ name: "prompts_live_terms", text }, [
+    [...new Set(versionIds)],
+  ]);
   const byId = new Map(rows.map(({ id, authorShare }) => [id, { authorShare }]));
   return versionIds.map((id) => byId.get(id) ?? null);
 }
@@ -126,7 +128,7 @@ export async function loadVersion(db: Database, versionId: string): Promise<Live
   const text = `select v.prompt_id as "promptId", v.id as "promptVersionId", p.author_id as "authorId", v.title, v.model,
       ${MODALITY_NAME} as modality, v.config, v.definition
     from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1`;
-  return (await db.named<LiveVersion>("prompts_load_version", text, [versionId]))[0] ?? null;
+  return (await db.pipelined<LiveVersion>({ name: "prompts_load_version", text }, [versionId]))[0] ?? null;
 }
 
 export interface FoundPrompt extends NamedVersion, Popularity {
@@ -153,7 +155,7 @@ export function findSearchRows(
     join prompts p on p.id = found.id join prompt_versions v on v.id = p.latest_version_id
     where ${IS_LIVE}${withVideos ? "" : ` and v.modality <> ${MODALITY_NUMBERS.video}`} order by found.rank`;
   const name = withVideos ? "prompts_rows" : "prompts_search_rows";
-  return db.named<FoundPrompt>(name, text, [promptIds]);
+  return db.pipelined<FoundPrompt>({ name, text }, [promptIds]);
 }
 
 /** A condition on prompts `p` and versions `v`: the latest version of a published prompt, except for videos. */

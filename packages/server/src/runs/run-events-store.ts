@@ -61,12 +61,14 @@ const PIECES_AT_ONCE = 100;
 
 /** The next pieces at each position, in order of ids; at most 100 pieces each. */
 export async function readPieces(db: Database, positions: readonly Position[]): Promise<StoredPiece[][]> {
-  const rows = await db.named<StoredPiece & { nth: number }>(
-    "run_pieces_read",
-    `select f.nth::int, p.run_id as "runId", p.id::text, p.output, p.call, p.piece as text
+  const rows = await db.pipelined<StoredPiece & { nth: number }>(
+    {
+      name: "run_pieces_read",
+      text: `select f.nth::int, p.run_id as "runId", p.id::text, p.output, p.call, p.piece as text
      from unnest($1::uuid[], $2::bigint[]) with ordinality f (run_id, after, nth)
      cross join lateral (select * from run_pieces p where p.run_id = f.run_id and p.id > f.after
        order by p.id limit ${PIECES_AT_ONCE}) p order by f.nth, p.id`,
+    },
     [positions.map(({ runId }) => runId), positions.map(({ after }) => after)],
   );
   const pieces: StoredPiece[][] = positions.map(() => []);
@@ -75,10 +77,12 @@ export async function readPieces(db: Database, positions: readonly Position[]): 
 }
 
 export async function readStatuses(db: Database, runs: readonly RunOfAccount[]): Promise<Map<string, RunStatus>> {
-  const rows = await db.named<{ id: string; status: RunStatus }>(
-    "run_statuses",
-    `select r.id, r.status from unnest($1::uuid[], $2::uuid[]) f (account_id, id)
+  const rows = await db.pipelined<{ id: string; status: RunStatus }>(
+    {
+      name: "run_statuses",
+      text: `select r.id, r.status from unnest($1::uuid[], $2::uuid[]) f (account_id, id)
      join runs r on r.account_id = f.account_id and r.id = f.id`,
+    },
     [runs.map(({ accountId }) => accountId), runs.map(({ runId }) => runId)],
   );
   return new Map(rows.map(({ id, status }) => [id, status]));

@@ -12,9 +12,11 @@ const RUN = `r.id as "runId", r.outputs, r.status as "runStatus", coalesce(r.cre
 
 /** Counts the account's queued and running runs, up to `countMax`. */
 export async function countActiveRuns(db: Database, accountId: string, countMax: number): Promise<number> {
-  const rows = await db.named(
-    "runs_active",
-    "select 1 from runs where account_id = $1 and status in ('queued', 'running') limit $2",
+  const rows = await db.pipelined(
+    {
+      name: "runs_active",
+      text: "select 1 from runs where account_id = $1 and status in ('queued', 'running') limit $2",
+    },
     [accountId, countMax],
   );
   return rows.length;
@@ -22,7 +24,7 @@ export async function countActiveRuns(db: Database, accountId: string, countMax:
 
 export async function findRun(db: Database, accountId: string, runId: string): Promise<Run | null> {
   const text = `select ${RUN} from runs r where r.account_id = $1 and r.id = $2`;
-  const [run] = await db.named<Run>("run_get", text, [accountId, runId]);
+  const [run] = await db.pipelined<Run>({ name: "run_get", text }, [accountId, runId]);
   return run === undefined ? null : toRun(run);
 }
 
@@ -36,7 +38,7 @@ export async function getRun(db: Database, accountId: string, runId: string): Pr
 /** Null: the account has no such run. */
 export async function findVersionOfRun(db: Database, accountId: string, runId: string): Promise<string | null> {
   const text = "select prompt_version_id as id from runs where account_id = $1 and id = $2";
-  return (await db.named<{ id: string }>("run_version", text, [accountId, runId]))[0]?.id ?? null;
+  return (await db.pipelined<{ id: string }>({ name: "run_version", text }, [accountId, runId]))[0]?.id ?? null;
 }
 
 /** A run and its account: what the waiting hub's batch lookups return. */
@@ -65,13 +67,15 @@ export async function findFinishedRuns(
   runs: readonly RunOfAccount[],
   bytesMax: number,
 ): Promise<FinishedRuns> {
-  const rows = await db.named<FinishedRun & Omit<Run, "outputs"> & { readonly outputs: OutputItem[] | null }>(
-    "waiters_done",
-    `select r.account_id as "accountId", r.id as "runId", r.status as "runStatus", coalesce(r.credits, 0) as tokens,
+  const rows = await db.pipelined<FinishedRun & Omit<Run, "outputs"> & { readonly outputs: OutputItem[] | null }>(
+    {
+      name: "waiters_done",
+      text: `select r.account_id as "accountId", r.id as "runId", r.status as "runStatus", coalesce(r.credits, 0) as tokens,
        r.outputs_bytes as bytes,
        case when sum(r.outputs_bytes) over (order by r.outputs_bytes, r.id) <= $3 then r.outputs end as outputs
      from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
      join runs r on r.account_id = d.account_id and r.id = d.id where r.finished_at is not null`,
+    },
     [...idColumns(runs), bytesMax],
   );
   return {
@@ -113,7 +117,10 @@ function idColumns(runs: readonly RunOfAccount[]): [string[], string[]] {
 }
 
 export async function hasRun(db: Database, accountId: string, runId: string): Promise<boolean> {
-  const rows = await db.named("run_cursor", "select 1 from runs where account_id = $1 and id = $2", [accountId, runId]);
+  const rows = await db.pipelined(
+    { name: "run_cursor", text: "select 1 from runs where account_id = $1 and id = $2" },
+    [accountId, runId],
+  );
   return rows.length > 0;
 }
 

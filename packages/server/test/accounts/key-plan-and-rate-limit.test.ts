@@ -315,13 +315,13 @@ describe("a plan", () => {
  */
 function watched(released: Promise<void> = Promise.resolve()) {
   const seen = { statements: [] as number[], broken: false };
-  const named: Database["named"] = async (name, text, values) => {
+  const pipelined: Database["pipelined"] = async (statement, values) => {
     seen.statements.push((values[0] as Buffer[]).length);
     await released;
     if (seen.broken) throw new Error("the database is away");
-    return engine.db.named(name, text, values);
+    return engine.db.pipelined(statement, values);
   };
-  return Object.assign(seen, { db: { ...engine.db, named } });
+  return Object.assign(seen, { db: { ...engine.db, pipelined } });
 }
 
 describe("many requests at once", () => {

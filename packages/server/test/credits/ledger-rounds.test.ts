@@ -108,11 +108,11 @@ test("an account that was never granted anything has 0 credits", async () => {
 
 test("what an account can spend is read by a statement that each connection plans once", async () => {
   const names: string[] = [];
-  const named: Database["named"] = (name, ...rest) => {
-    names.push(name);
-    return engine.db.named(name, ...rest);
+  const pipelined: Database["pipelined"] = (statement, values) => {
+    names.push(statement.name);
+    return engine.db.pipelined(statement, values);
   };
-  await availableCredits({ ...engine.db, named }, await engine.createAccount());
+  await availableCredits({ ...engine.db, pipelined }, await engine.createAccount());
   expect(names).toEqual(["credits_available"]);
 });
 

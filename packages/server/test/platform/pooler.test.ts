@@ -56,7 +56,7 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
     const found = await Promise.all([
       db.query(LIMITS),
       db.query({ name: "limits_test", text: LIMITS }),
-      db.named("limits_named_test", LIMITS, []),
+      db.pipelined({ name: "limits_named_test", text: LIMITS }, []),
       db.tx((tx) => tx.query(LIMITS)),
     ]);
     expect(found).toEqual([[IN_FORCE], [IN_FORCE], [IN_FORCE], [IN_FORCE]]);
@@ -72,9 +72,11 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
   test("a statement that takes too long is canceled by the server, and the connection stays usable", async () => {
     await expect(db.queryWithin(100, "select pg_sleep(5)", [])).rejects.toMatchObject({ code: "57014" });
     await expect(db.query("select 1 / 0")).rejects.toMatchObject({ code: "22012" });
-    await expect(db.named("divides_test", "select 1 / $1::int", [0])).rejects.toMatchObject({ code: "22012" });
+    await expect(db.pipelined({ name: "divides_test", text: "select 1 / $1::int" }, [0])).rejects.toMatchObject({
+      code: "22012",
+    });
     expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
-    expect(await db.named("one_test", "select $1::int as one", [1])).toEqual([{ one: 1 }]);
+    expect(await db.pipelined({ name: "one_test", text: "select $1::int as one" }, [1])).toEqual([{ one: 1 }]);
   });
 
   test("two hundred concurrent statements get their own answers over four connections, and what they write is committed", async () => {
@@ -82,9 +84,9 @@ describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name
     const numbers = Array.from({ length: 200 }, (_, i) => i);
     const answers = await Promise.all(
       numbers.map(async (i) => {
-        if (i % 2 === 0) await db.named("add_test", "insert into numbers values ($1)", [i]);
+        if (i % 2 === 0) await db.pipelined({ name: "add_test", text: "insert into numbers values ($1)" }, [i]);
         else await db.query({ name: "add_more_test", text: "insert into numbers values ($1)" }, [i]);
-        return (await db.named<{ n: number }>("echo_test", "select $1::int as n", [i]))[0]?.n;
+        return (await db.pipelined<{ n: number }>({ name: "echo_test", text: "select $1::int as n" }, [i]))[0]?.n;
       }),
     );
     expect(answers).toEqual(numbers);

@@ -44,10 +44,12 @@ async function lockRows(url: string, select: string, id: string | readonly strin
 
 /** When the creates that wait for a lock were sent to the database; empty while none wait. */
 async function listWaitingSince(): Promise<string[]> {
-  const rows = await server.app.db.named<{ since: string }>(
-    "waiting_since",
-    `select query_start::text as since from pg_stat_activity
+  const rows = await server.app.db.pipelined<{ since: string }>(
+    {
+      name: "waiting_since",
+      text: `select query_start::text as since from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock' and query like '%run_create%'`,
+    },
     [],
   );
   return rows.map(({ since }) => since);
@@ -183,7 +185,7 @@ test("a create that waits for its account when the server stops gets its respons
     return { status: response.status, body: await response.json() };
   });
   const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  await until(async () => (await stopping.app.db.named("waits", waits, [])).length > 0);
+  await until(async () => (await stopping.app.db.pipelined({ name: "waits", text: waits }, [])).length > 0);
   const closed = stopping.app.close();
   for (const answer of await Promise.all(sent))
     expect(answer).toMatchObject({ status: 500, body: { status: "SERVER_ERROR" } });

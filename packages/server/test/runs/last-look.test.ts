@@ -35,7 +35,7 @@ test("a run that is still running ends the wait", async () => {
 
 test("a database that does not respond ends the wait all the same", async () => {
   const { promise: never } = Promise.withResolvers<never>();
-  const deaf = new WaitingHub({ ...engine.db, named: () => never }, createLog("silent"), Infinity);
+  const deaf = new WaitingHub({ ...engine.db, pipelined: () => never }, createLog("silent"), Infinity);
   const { accountId, runId } = await createClaimed();
   expect(await deaf.wait({ accountId, runId, untilMs: performance.now() }).finished).toBeNull();
 });

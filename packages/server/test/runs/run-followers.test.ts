@@ -12,11 +12,11 @@ test("a slow response does not bring back an earlier state", async () => {
   const runId = await engine.createRun(account);
   const [isRead, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [asked, answered] = [0, 0];
-  const named: Database["named"] = async <Row extends object>(...query: Parameters<Database["named"]>) => {
-    if (query[0] !== "run_statuses") return engine.db.named<Row>(...query);
+  const pipelined: Database["pipelined"] = async <Row extends object>(...query: Parameters<Database["pipelined"]>) => {
+    if (query[0].name !== "run_statuses") return engine.db.pipelined<Row>(...query);
     asked += 1;
     const isFirst = asked === 1;
-    const rows = await engine.db.named<Row>(...query);
+    const rows = await engine.db.pipelined<Row>(...query);
     if (isFirst) {
       isRead.resolve();
       await released.promise;
@@ -24,7 +24,7 @@ test("a slow response does not bring back an earlier state", async () => {
     answered += 1;
     return rows;
   };
-  const followers = new RunFollowers({ ...engine.db, named }, createLog("silent"));
+  const followers = new RunFollowers({ ...engine.db, pipelined }, createLog("silent"));
   const follower = followers.follow({ accountId: account, runId }, { status: "queued", after: "0" });
   const states: (string | null)[] = [];
   const follow = async () => {

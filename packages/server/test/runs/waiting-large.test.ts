@@ -25,8 +25,8 @@ type Gate = (runIds: readonly string[]) => Promise<void> | void;
 function watched(gate: Gate = () => {}): { readonly db: Database; readonly reads: Reads } {
   const reads: Reads = { pipelinedBytes: [], pooled: [] };
   const bytesOf = (rows: readonly object[]) => JSON.stringify(rows).length;
-  const named: Database["named"] = async <Row extends object>(...args: Parameters<Database["named"]>) => {
-    const rows = await engine.db.named<Row>(...args);
+  const pipelined: Database["pipelined"] = async <Row extends object>(...args: Parameters<Database["pipelined"]>) => {
+    const rows = await engine.db.pipelined<Row>(...args);
     reads.pipelinedBytes.push(bytesOf(rows));
     return rows;
   };
@@ -37,7 +37,7 @@ function watched(gate: Gate = () => {}): { readonly db: Database; readonly reads
     reads.pooled.push({ runIds, bytes: bytesOf(rows) });
     return rows;
   };
-  return { db: { ...engine.db, named, query }, reads };
+  return { db: { ...engine.db, pipelined, query }, reads };
 }
 
 /** It never polls by itself. */
@@ -125,11 +125,11 @@ test("a shutdown ends the reading", async () => {
 test("a poll without a response is not started again in parallel", async () => {
   const asked: string[][] = [];
   const { promise: unanswered } = Promise.withResolvers<never>();
-  const named: Database["named"] = (_name, _text, values) => {
+  const pipelined: Database["pipelined"] = (_statement, values) => {
     asked.push(values[1] as string[]);
     return unanswered;
   };
-  const hub = new WaitingHub({ ...engine.db, named }, createLog("silent"), 1);
+  const hub = new WaitingHub({ ...engine.db, pipelined }, createLog("silent"), 1);
   const [first, second] = await createRuns(2);
   if (first === undefined || second === undefined) throw new Error("no runs");
   const wait = hub.wait({ ...first, untilMs: inAMinute() });

@@ -76,16 +76,13 @@ test("a process that was suspended reads only the vectors that it lacks", async 
 
 test("while a transaction stays open, no process reads the same changes again", async () => {
   let changes = 0;
-  const named: Database["named"] = async <Row extends object>(
-    name: string,
-    text: string,
-    values: readonly unknown[],
-  ) => {
-    const rows = await fixture.db.named<Row>(name, text, values);
-    if (name === "search_read_changes") changes += rows.filter((row) => "doc" in row && row.doc !== null).length;
+  const pipelined: Database["pipelined"] = async <Row extends object>(...query: Parameters<Database["pipelined"]>) => {
+    const rows = await fixture.db.pipelined<Row>(...query);
+    if (query[0].name === "search_read_changes")
+      changes += rows.filter((row) => "doc" in row && row.doc !== null).length;
     return rows;
   };
-  const search = fixture.openAnother({ db: { ...fixture.db, named } });
+  const search = fixture.openAnother({ db: { ...fixture.db, pipelined } });
   await search.find("zorblat 7", 5);
   const [noted, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow = fixture.db.tx(async (tx) => {

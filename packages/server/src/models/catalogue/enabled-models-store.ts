@@ -24,10 +24,12 @@ export interface EnabledRow extends FoundModel {
 }
 
 export function listEnabled(db: Database): Promise<EnabledRow[]> {
-  return db.named<EnabledRow>(
-    "enabled_models_list",
-    `select e.model, e.server, i.index, o.model is not null as "isOff" from enabled_models e
+  return db.pipelined<EnabledRow>(
+    {
+      name: "enabled_models_list",
+      text: `select e.model, e.server, i.index, o.model is not null as "isOff" from enabled_models e
        left join model_indexes i on i.model = e.model left join switched_off_models o on o.model = e.model order by e.model`,
+    },
     [],
   );
 }

@@ -124,15 +124,17 @@ describe("a process that calls no models", () => {
   test("ignores the result of a query that a later query overtook", async () => {
     let isHeld = false;
     const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const named: Database["named"] = async <Row extends object>(...query: Parameters<Database["named"]>) => {
-      const rows = await db.named<Row>(...query);
+    const pipelined: Database["pipelined"] = async <Row extends object>(
+      ...query: Parameters<Database["pipelined"]>
+    ) => {
+      const rows = await db.pipelined<Row>(...query);
       if (!isHeld) return rows;
       isHeld = false;
       read.resolve();
       await released.promise;
       return rows;
     };
-    const { catalogue, enabled } = await startReader({ ...db, named });
+    const { catalogue, enabled } = await startReader({ ...db, pipelined });
     isHeld = true;
     const late = enabled.refresh(); // as happens automatically every five seconds
     await read.promise;

@@ -57,7 +57,9 @@ test("statements on terminated pipelined connections are answered on new ones, a
   for (let loss = 0; loss < 5; loss += 1) {
     const waiting = await db.tx(async (tx) => {
       await tx.query("select pg_advisory_xact_lock(1)"); // the statements wait for it while their connections end
-      const asked = Array.from({ length: 6 }, () => db.named("wait", "select pg_advisory_xact_lock_shared(1)", []));
+      const asked = Array.from({ length: 6 }, () =>
+        db.pipelined({ name: "wait", text: "select pg_advisory_xact_lock_shared(1)" }, []),
+      );
       const settled = Promise.allSettled(asked);
       await untilWaiting(tx, 2);
       await tx.query(`select pg_terminate_backend(pid) from ${WAITS_FOR_ADVISORY_LOCK}`);
@@ -75,7 +77,8 @@ test("prepared statements that arrive one after the other share a connection, an
     await db.close();
     await database.drop();
   });
-  const ask = async () => (await db.named<{ pid: number }>("pid", "select pg_backend_pid() as pid", []))[0]?.pid;
+  const ask = async () =>
+    (await db.pipelined<{ pid: number }>({ name: "pid", text: "select pg_backend_pid() as pid" }, []))[0]?.pid;
   const first = await ask();
   expect(await ask()).toBe(first);
   const [one, other] = await Promise.all([ask(), ask()]);
@@ -94,7 +97,7 @@ test("a connection that cannot be opened in time counts as lost", async () => {
     await database.drop();
   });
   proxy.blackhole(true);
-  const error: unknown = await db.named("one", "select 1", []).catch((cause: unknown) => cause);
+  const error: unknown = await db.pipelined({ name: "one", text: "select 1" }, []).catch((cause: unknown) => cause);
   expect(isConnectionLoss(error), String(error)).toBe(true);
 });
 
@@ -122,10 +125,18 @@ test("a server that has become a standby keeps no connection, and the next state
   });
   const demote = "set default_transaction_read_only = on"; // for this connection, as on a demoted server
   const write = "create table if not exists written (n int)";
-  await Promise.all([db.query(demote), db.named("demote", demote, []), db.named("demote", demote, [])]);
+  await Promise.all([
+    db.query(demote),
+    db.pipelined({ name: "demote", text: demote }, []),
+    db.pipelined({ name: "demote", text: demote }, []),
+  ]);
   await expect(db.tx((tx) => tx.query(write))).rejects.toMatchObject({ code: "25006" });
   await db.tx((tx) => tx.query(write));
-  for (let i = 0; i < 2; i += 1) await Promise.all([db.named("write", write, []), db.named("write", write, [])]);
+  for (let i = 0; i < 2; i += 1)
+    await Promise.all([
+      db.pipelined({ name: "write", text: write }, []),
+      db.pipelined({ name: "write", text: write }, []),
+    ]);
   expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
 });
 
@@ -153,7 +164,7 @@ test("connections do not depend on the defaults that the database has for other 
   const ask = "select current_setting('transaction_isolation') as isolation, timestamptz '2026-11-28 09:00Z' as at";
   const all = [
     ...Array.from({ length: 3 }, () => db.query(ask)), // each on a connection of its own
-    ...Array.from({ length: 2 }, () => db.named("defaults", ask, [])),
+    ...Array.from({ length: 2 }, () => db.pipelined({ name: "defaults", text: ask }, [])),
     db.once(ask),
     db.queryWithin(1_000, ask, []),
     db.tx((tx) => tx.query(ask)),

@@ -59,9 +59,11 @@ export async function findRunByIdempotencyKey(db: Database, accountId: string, k
 }
 
 async function findCreated(db: Database, accountId: string, key: string) {
-  const rows = await db.named<{ fingerprint: Buffer; run_id: string }>(
-    "idempotency_get",
-    "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
+  const rows = await db.pipelined<{ fingerprint: Buffer; run_id: string }>(
+    {
+      name: "idempotency_get",
+      text: "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
+    },
     [accountId, key],
   );
   return rows[0];

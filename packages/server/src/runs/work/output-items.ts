@@ -37,9 +37,11 @@ export function errorItem(step: number, item: number, { cause, message }: ItemFa
 
 /** Items that an earlier attempt of this run delivered. */
 export async function readDelivered(db: Database, run: ClaimedRun): Promise<DeliveredItem[]> {
-  const rows = await db.named<{ result: DeliveredItem }>(
-    "run_steps_get",
-    "select result from run_steps where account_id = $1 and run_id = $2 order by step, item",
+  const rows = await db.pipelined<{ result: DeliveredItem }>(
+    {
+      name: "run_steps_get",
+      text: "select result from run_steps where account_id = $1 and run_id = $2 order by step, item",
+    },
     [run.accountId, run.runId],
   );
   return rows.map((row) => row.result);

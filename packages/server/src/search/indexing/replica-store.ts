@@ -17,7 +17,7 @@ export async function readChanges(
   db: Database,
   cursor: string,
 ): Promise<{ readonly cursor: string; readonly active: Embedder | null; readonly changes: readonly Change[] }> {
-  const rows = await db.named<{
+  const rows = await db.pipelined<{
     cursor: string;
     embedder: string | null;
     dims: number;
@@ -25,12 +25,14 @@ export async function readChanges(
     terms: string[];
     words: string[];
   }>(
-    "search_read_changes",
-    `select now.cursor, active.embedder, active.dims, c.doc, c.terms, c.words
+    {
+      name: "search_read_changes",
+      text: `select now.cursor, active.embedder, active.dims, c.doc, c.terms, c.words
      from (select pg_current_snapshot()::text as cursor) as now
      left join search_embedders active on active.state = 'active'
      left join search_changes c on c.xid >= pg_snapshot_xmin($1::pg_snapshot)
        and not pg_visible_in_snapshot(c.xid, $1::pg_snapshot)`,
+    },
     [cursor],
   );
   const first = rows[0];
