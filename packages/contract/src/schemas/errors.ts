@@ -86,10 +86,6 @@ export const errorEnvelopeSchema = z.discriminatedUnion("status", [
   ERROR_SCHEMAS.GATEWAY_TIMEOUT_ERROR,
 ]) satisfies z.ZodType<ErrorEnvelope>;
 
-export function successEnvelopeSchema<Data extends z.ZodType>(data: Data) {
-  return z.strictObject({ status: z.literal("SUCCESS"), data });
-}
-
 interface RawIssue {
   readonly code?: string | undefined;
   readonly path: readonly PropertyKey[];

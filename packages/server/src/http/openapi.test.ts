@@ -1,16 +1,11 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import { describe, expect, test } from "vitest";
-import {
-  endpointSchemas,
-  errorEnvelopeSchema,
-  REQUEST_LIMITS,
-  successEnvelopeSchema,
-  type EndpointSchemas,
-} from "@promptd/contract/schemas";
+import { endpointSchemas, errorEnvelopeSchema, REQUEST_LIMITS, type EndpointSchemas } from "@promptd/contract/schemas";
 import { toEndpoints, type Handlers, type ServerContext } from "./endpoint.ts";
 import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
+import { successEnvelopeSchema } from "../../test/support/success-envelope.ts";
 import { perUrl, unauthenticatedEndpoints } from "./unauthenticated-endpoints.ts";
 import { createRouter } from "./request/router.ts";
 

@@ -3,8 +3,9 @@
  * the contract's envelope, and the fixed headers. A test that uses it proves these rules in addition to its own.
  */
 import { ERRORS } from "@promptd/contract";
-import { errorEnvelopeSchema, successEnvelopeSchema } from "@promptd/contract/schemas";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { z } from "zod";
+import { successEnvelopeSchema } from "../support/success-envelope.ts";
 
 /** Responses that begin a session. */
 const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept", "/manage/v1/passkeys/sign-in"];
