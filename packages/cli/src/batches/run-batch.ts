@@ -1,6 +1,6 @@
 /** `promptd run SLUG --batch FILE`: one run for each row of a file, created once even if the command runs again. */
 import { PromptdError, type Client } from "@promptd/client";
-import { type Batch, type CreateBatchBody, type PromptVersion, type ValidationData } from "@promptd/contract";
+import type { Batch, CreateBatchBody, PromptVersion, ValidationData } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";

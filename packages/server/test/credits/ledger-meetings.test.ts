@@ -1,6 +1,6 @@
 /** Two concurrent ledger transactions, one step at a time: both end, and the balances are exact. */
 import { describe, expect, test } from "vitest";
-import { type Tx } from "../../src/platform/database/database.ts";
+import type { Tx } from "../../src/platform/database/database.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { CAPTURE, EXPIRE, NOW_US, RELEASE, useLedger } from "./ledger-fixture.ts";
 import { until } from "../support/promptd-process.ts";

@@ -3,7 +3,7 @@ import { rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
-import { type Files } from "../../src/files/index.ts";
+import type { Files } from "../../src/files/index.ts";
 import {
   blobPath,
   DAY_SECONDS,

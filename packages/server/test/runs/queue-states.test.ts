@@ -1,6 +1,6 @@
 /** The effect of each event on a run in each of its states, cell by cell, on the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type RunStatus } from "@promptd/contract";
+import type { RunStatus } from "@promptd/contract";
 import { releaseRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
