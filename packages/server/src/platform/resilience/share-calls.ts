@@ -1,7 +1,7 @@
 export interface SharedCalls<Given extends readonly unknown[], Result> {
   (...given: Given): Promise<Result>;
   /** Resolves when no call is in progress. Never rejects. */
-  untilIdle(): Promise<void>;
+  readonly untilIdle: () => Promise<void>;
 }
 
 /** Runs at most one call of `work` at a time: everyone who calls in the meantime gets that call's result. */

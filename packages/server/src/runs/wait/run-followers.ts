@@ -5,6 +5,7 @@
  */
 import type { RunStatus } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import type { Log } from "../../platform/log.ts";
 import { isFinal } from "../run-state.ts";
 import { followRuns, readPieces, readStatuses, type StoredPiece } from "../run-events-store.ts";
@@ -46,7 +47,8 @@ export class RunFollowers {
   #timer: NodeJS.Timeout | null = null;
   #refreshedMs = 0;
   #reading: Promise<void> | null = null;
-  #isReadingStatuses = false;
+  /** One statement at a time: otherwise an older response could arrive last, and a run would seem to go backward. */
+  readonly #pollStatuses = shareCalls(() => this.#readStatuses());
 
   constructor(db: Database, log: Log) {
     this.#db = db;
@@ -141,18 +143,16 @@ export class RunFollowers {
   #poll(): void {
     for (const one of this.#following) one.isDue = true;
     this.#read();
-    void this.#readStatuses();
+    void this.#pollStatuses();
     const nowMs = performance.now();
     if (nowMs - this.#refreshedMs < REFRESH_MS) return;
     this.#refreshedMs = nowMs;
     this.#refresh([...this.#byRun.keys()]);
   }
 
-  /** One statement at a time: otherwise an older response could arrive last, and a run would seem to go backward. */
   async #readStatuses(): Promise<void> {
     const ready = [...this.#following].filter((one) => one.deliver !== null);
-    if (ready.length === 0 || this.#isReadingStatuses) return;
-    this.#isReadingStatuses = true;
+    if (ready.length === 0) return;
     try {
       const statuses = await readStatuses(this.#db, ready);
       for (const one of ready) {
@@ -163,8 +163,6 @@ export class RunFollowers {
       }
     } catch (error) {
       this.#log.debug({ err: error }, "states of followed runs could not be read; the next poll is in a second");
-    } finally {
-      this.#isReadingStatuses = false;
     }
   }
 

@@ -7,6 +7,7 @@
 import { hostname } from "node:os";
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import { createFailureLog, type Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
 import type { ClaimedRun } from "./claim.ts";
@@ -46,11 +47,10 @@ export function createLease(options: LeaseOptions): Lease {
   let triedMs = 0;
   /** Successful heartbeats since the last failure. */
   let goodInARow = 0;
-  let renewing: Promise<void> | null = null;
   const failures = createFailureLog(log, "heartbeats fail; retrying", "heartbeats succeed again");
   let timer: NodeJS.Timeout | undefined;
 
-  async function renew(): Promise<void> {
+  const renew = shareCalls(async () => {
     const sentMs = performance.now();
     triedMs = sentMs;
     try {
@@ -64,7 +64,7 @@ export function createLease(options: LeaseOptions): Lease {
       goodInARow = 0;
       failures.failed(error);
     }
-  }
+  });
   async function register(): Promise<void> {
     await registerWorker(heartbeats, workerId, VERSION);
     isHeld = true;
@@ -85,9 +85,7 @@ export function createLease(options: LeaseOptions): Lease {
     const nowMs = performance.now();
     if (isHeld && nowMs - renewedMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
     if (goodInARow > 1 && nowMs - triedMs < leaseMs / HEARTBEATS_PER_LEASE) return;
-    renewing ??= renew().finally(() => {
-      renewing = null;
-    });
+    void renew();
   }
 
   return {
@@ -105,7 +103,7 @@ export function createLease(options: LeaseOptions): Lease {
     },
     stop: async () => {
       clearInterval(timer);
-      await renewing;
+      await renew.untilIdle();
       if (isHeld)
         await removeWorker(heartbeats, workerId).catch((error: unknown) =>
           log.warn({ err: error }, "the worker's row could not be removed; it stays until it is swept"),

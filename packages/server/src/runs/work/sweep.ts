@@ -8,6 +8,7 @@ import type { Queryable } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { createGauge } from "../../platform/metrics/metrics.ts";
+import { shareCalls } from "../../platform/resilience/share-calls.ts";
 import { createFailureLog, type Log } from "../../platform/log.ts";
 import { DEADLINE_MINUTES_MAX } from "../run-limits.ts";
 import { runEnds } from "../run-metrics.ts";
@@ -47,7 +48,6 @@ createGauge(
 
 export function createSweep(options: SweepOptions): Sweep {
   const { upkeep, log, leaseMs } = options;
-  let sweeping: Promise<void> | null = null;
   /**
    * Carried over between sweeps until everything due has been tried once, so that many locked runs never hide the ones
    * behind them.
@@ -90,7 +90,7 @@ export function createSweep(options: SweepOptions): Sweep {
       if (!due.isFull) return;
     }
   }
-  async function sweep(): Promise<void> {
+  const sweep = shareCalls(async () => {
     let hasFailed = false;
     for (const step of [recover, reschedule, failAllDue]) {
       await step().catch((error: unknown) => {
@@ -98,19 +98,12 @@ export function createSweep(options: SweepOptions): Sweep {
         failures.failed(error);
       });
     }
-    if (!hasFailed) {
-      failures.worked();
-      sweptAt = systemClock.nowMs() / 1_000;
-    }
-    sweeping = null;
-  }
+    if (hasFailed) return;
+    failures.worked();
+    sweptAt = systemClock.nowMs() / 1_000;
+  });
 
-  return {
-    begin: () => void (sweeping ??= sweep()),
-    untilIdle: async () => {
-      await sweeping;
-    },
-  };
+  return { begin: () => void sweep(), untilIdle: sweep.untilIdle };
 }
 
 /** Requeues a batch of runs of dead workers. Only one process does so at a time. */
