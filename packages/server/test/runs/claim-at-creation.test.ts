@@ -6,7 +6,7 @@ import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createCallCount } from "../../src/models/calls/provider-calls.ts";
 import { createRunCreates, type Reservation } from "../../src/runs/create/create-group.ts";
 import { createRunRows, type ClaimLease, type RunToCreate } from "../../src/runs/create/create-store.ts";
-import { LANE } from "../../src/runs/work/claim.ts";
+import { LANE } from "../../src/runs/run-limits.ts";
 import type { Worker } from "../../src/runs/work/worker.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTestServer } from "../support/test-server.ts";
@@ -21,7 +21,7 @@ afterEach(() => engine.clear());
 afterAll(() => engine.close());
 
 const CALL = { model: "sandbox/text", provider: "sandbox", providerModel: "text", isFollowed: false };
-const leaseOf = (workerId: string, runsMax = 1) => ({ workerId, lane: LANE, leaseMs: LEASE_MS, runsMax });
+const leaseOf = (workerId: string, runsMax = 1) => ({ workerId, leaseMs: LEASE_MS, runsMax });
 
 async function createAlone(run: RunToCreate, lease: ClaimLease) {
   const [outcome] = await createRunRows(engine.db, [run], lease);

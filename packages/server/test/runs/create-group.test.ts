@@ -178,7 +178,7 @@ test("runs of a statement count under the limits of their account and their mode
   const runs = models.map((model, nth) =>
     engine.runToCreate(accounts[Math.floor(nth / 3)] ?? "", { model: model ?? "" }),
   );
-  const claim = { workerId: await engine.registerWorker(), lane: 0, leaseMs: LEASE_MS, runsMax: runs.length };
+  const claim = { workerId: await engine.registerWorker(), leaseMs: LEASE_MS, runsMax: runs.length };
   const outcomes = await createRunRows(engine.db, runs, claim);
   expect(kindsOf(outcomes)).toEqual(
     [true, true, false, true, true, false, false, false].map((begins) => (begins ? "claimed" : "created")),

@@ -4,6 +4,7 @@ import type { LivePrompt } from "../../prompts/index.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { createCounter } from "../../platform/metrics/metrics.ts";
 import { idTimeMs } from "../../platform/ids.ts";
+import { LANE } from "../run-limits.ts";
 
 export interface RunToCreate {
   readonly accountId: string;
@@ -32,7 +33,6 @@ export interface RunToCreate {
 /** The lease under which this process's worker claims new runs at creation: the first `runsMax` of a statement. */
 export interface ClaimLease {
   readonly workerId: string;
-  readonly lane: number;
   readonly leaseMs: number;
   readonly runsMax: number;
 }
@@ -100,7 +100,7 @@ export async function createRunRows(
     [
       ...columns,
       claim?.workerId ?? null,
-      claim?.lane ?? null,
+      claim && LANE,
       claim?.leaseMs ?? null,
       claim?.runsMax ?? 0,
       runs.map(({ firstCall }) => firstCall?.model ?? null),

@@ -8,6 +8,7 @@ import { codeOf } from "../../platform/reason-of.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
 import { createBodyReader } from "../large-rows.ts";
+import { LANE } from "../run-limits.ts";
 import { readInputs } from "../runs-store.ts";
 
 export interface ClaimedRun {
@@ -68,7 +69,6 @@ interface ClaimRow {
   waiting: number;
 }
 
-export const LANE = 0; // one lane; the statements already support more, if scale ever requires it
 export const CIRCLE_START: ClaimCursor = { account: "00000000-0000-0000-0000-000000000000", model: "" };
 const LEASE_LOST = "PD001";
 /** 200 runs of this size are 8 MiB, which take 0.7 s of a statement's 5 s on a 100 Mbit/s link. */

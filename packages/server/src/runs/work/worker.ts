@@ -10,7 +10,7 @@ import type { Notifications } from "../../platform/database/notifications.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
 import type { Reservation } from "../create/create-group.ts";
 import type { RunToCreate } from "../create/create-store.ts";
-import { LANE, type ClaimedRun } from "./claim.ts";
+import type { ClaimedRun } from "./claim.ts";
 import { createClaimer, type Claimer } from "./claim-loop.ts";
 import { drain } from "./drain.ts";
 import type { ExecuteRun } from "./execute.ts";
@@ -133,7 +133,7 @@ export class Worker {
     const free = this.#slots.expect(expected);
     const sentMs = performance.now();
     return {
-      lease: { workerId, lane: LANE, leaseMs: this.#options.leaseMs, runsMax: expected.length },
+      lease: { workerId, leaseMs: this.#options.leaseMs, runsMax: expected.length },
       begin: (claimed) => {
         // The lease was lost meanwhile: these runs belong to the old id, and are swept with its other runs.
         if (this.#lease.workerId === workerId)
