@@ -4,6 +4,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import { createFailureLog, type Log } from "../../platform/log.ts";
 import { createBatcher } from "../../platform/resilience/batcher.ts";
+import { gatherCalls } from "../../platform/resilience/gather-calls.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { doInBatches, type Tick } from "../../platform/periodic-work.ts";
 import { availability } from "../catalogue/availability.ts";
@@ -114,9 +115,7 @@ export function createCallRecord(db: Database, log: Log): CallRecord {
   const unwritten: CallEnd[] = [];
   const fails = "the outcomes of provider calls cannot be recorded; retrying";
   const failures = createFailureLog(log, fails, "the outcomes of provider calls can be recorded again");
-  let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> = Promise.resolve();
-  const write = async (): Promise<void> => {
+  const write = gatherCalls(LINGER_MS, async () => {
     while (unwritten.length > 0) {
       const batch = unwritten.splice(0, RECORDED_TOGETHER_MAX);
       try {
@@ -128,20 +127,14 @@ export function createCallRecord(db: Database, log: Log): CallRecord {
         return;
       }
     }
-  };
-  const flush = (): Promise<void> => {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    writing = writing.then(write);
-    return writing;
-  };
+  });
   return {
     add: (end) => {
       unwritten.push(end);
       if (unwritten.length > UNWRITTEN_MAX) unwritten.shift();
-      timer ??= setTimeout(() => void flush(), LINGER_MS);
+      write();
     },
-    flush,
+    flush: write.flush,
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Queryable } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { gatherCalls } from "../../platform/resilience/gather-calls.ts";
 import { writePieces, type TextPiece } from "../run-events-store.ts";
 
 export interface PieceWriter {
@@ -28,10 +29,7 @@ export function createPieceWriter(options: {
   /** Keyed by run, output, and call: everything added to one key since the last write forms one piece. */
   let unwritten = new Map<string, TextPiece>();
   let chars = 0;
-  let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> = Promise.resolve();
-
-  const write = async (): Promise<void> => {
+  const write = gatherCalls(GATHER_MS, async () => {
     const { whole, rest } = splitPieces([...unwritten.values()]);
     unwritten = new Map(rest.map((piece) => [keyOf(piece), piece]));
     chars = rest.length;
@@ -45,22 +43,16 @@ export function createPieceWriter(options: {
         "pieces of text were dropped; followers get the complete text when the run ends",
       );
     }
-  };
-  const flush = (): Promise<void> => {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    writing = writing.then(write);
-    return writing;
-  };
+  });
   return {
     add: (piece) => {
       if (piece.text === "" || chars > UNWRITTEN_CHARS_MAX) return;
       chars += piece.text.length;
       const before = unwritten.get(keyOf(piece));
       unwritten.set(keyOf(piece), before === undefined ? piece : { ...piece, text: before.text + piece.text });
-      timer ??= setTimeout(() => void flush(), GATHER_MS);
+      write();
     },
-    flush,
+    flush: write.flush,
   };
 }
 

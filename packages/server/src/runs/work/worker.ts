@@ -8,6 +8,7 @@ import { createGauge } from "../../platform/metrics/metrics.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
+import { gatherCalls } from "../../platform/resilience/gather-calls.ts";
 import type { Reservation } from "../create/create-group.ts";
 import type { RunToCreate } from "../create/create-store.ts";
 import type { ClaimedRun } from "./claim.ts";
@@ -65,7 +66,7 @@ export class Worker {
   readonly #removeMetrics: () => void;
   #isDraining = false;
   #pollTimer: NodeJS.Timeout | null = null;
-  #gatherTimer: NodeJS.Timeout | null = null;
+  readonly #claimForFreed = gatherCalls(GATHER_MS, () => this.#claimer.onFreed());
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -157,16 +158,12 @@ export class Worker {
     if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
     const parts = { slots: this.#slots, claimer: this.#claimer, lease: this.#lease, sweep: this.#sweep };
     await drain({ ...this.#options, ...parts }, graceMs);
-    if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
     this.#removeMetrics();
   }
 
   /** Also frees room under the limits of its account and model. Slots that free up together claim together. */
   #onFreed(): void {
-    this.#gatherTimer ??= setTimeout(() => {
-      this.#gatherTimer = null;
-      this.#claimer.onFreed();
-    }, GATHER_MS);
+    if (!this.#isDraining) this.#claimForFreed();
   }
 
   async #onHeartbeat(mayJudge: boolean): Promise<void> {
