@@ -19,6 +19,26 @@ export function createTimeSlice(): TimeSlice {
   };
 }
 
+/** Long work that yields wherever other work of the process may run. */
+export type SlicedWork<Result> = Generator<undefined, Result, undefined>;
+
+/** Runs work to its end while nothing else waits for the process, as in a command. */
+export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
+  let step = work.next();
+  while (step.done !== true) step = work.next();
+  return step.value;
+}
+
+export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Result> {
+  const slice = createTimeSlice();
+  let step = work.next();
+  while (step.done !== true) {
+    if (slice.isOver()) await slice.yieldToEventLoop();
+    step = work.next();
+  }
+  return step.value;
+}
+
 /** Maps items and returns the results in order. A batch of documents takes 140 ms, so this yields between items. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],

@@ -29,6 +29,9 @@ export interface PromptFault {
 /** Importing thousands of prompts with the same mistake would otherwise print thousands of lines. */
 const FAULTS_SHOWN = 100;
 
+/** One mistake in each of the most prompts that a file may have. All 5,000 are a response of about a megabyte. */
+const FAULTS_MAX = 5_000;
+
 /** Collects the faults of a file. */
 export class FaultList {
   readonly faults: PromptFault[];
@@ -42,6 +45,11 @@ export class FaultList {
   /** True: a further fault is only counted, so finding out what its author may have meant is not worth the time. */
   get isLong(): boolean {
     return this.faults.length >= FAULTS_SHOWN;
+  }
+
+  /** True: the rest of the file is not checked. */
+  get isFull(): boolean {
+    return this.faults.length >= FAULTS_MAX;
   }
 
   /** The same list for one of several prompts in a file: `field` paths are relative to that prompt. */

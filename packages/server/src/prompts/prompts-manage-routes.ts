@@ -2,19 +2,19 @@ import type { PromptFileCheck } from "@promptd/contract/manage";
 import type { ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import { invalid, notFound } from "../platform/problem.ts";
 import { previewPrompt } from "./authoring/preview-prompt.ts";
-import { validatePrompts } from "./authoring/validate-prompts.ts";
+import { validateInSlices } from "./authoring/validate-prompts.ts";
 import { republishPrompt, unpublishPrompt } from "./publishing/unpublish.ts";
 import {
   createDraft,
   deleteDraft,
-  orIssues,
   publishDraft,
   publishPromptFile,
+  readPublishable,
   rollBack,
   saveDraft,
   type Author,
 } from "./own/drafts.ts";
-import { beforeReading } from "./own/read-in-order.ts";
+import { readInOrder } from "./own/read-in-order.ts";
 import { deleteLabelRow, listLabels, upsertLabel } from "./own/labels-store.ts";
 import {
   diffOwnPrompt,
@@ -25,7 +25,7 @@ import {
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
 import { findIntendedPrompts, requireOwnPrompt } from "./own/own-prompts-store.ts";
-import { findPromptOf, parsePromptFile, titlesOf } from "./checks/parse-prompt-file.ts";
+import { findPromptOf, titlesOf } from "./checks/parse-prompt-file.ts";
 import { describeUnknownId, withOwnIds } from "./publishing/new-prompt-or-version.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
@@ -114,11 +114,10 @@ function labelRoutes({ db }: OwnPromptsOptions) {
 }
 
 function fileRoutes(options: OwnPromptsOptions) {
-  const { catalogue, holdMaxCredits } = options;
+  const { catalogue } = options;
   return {
     checkPromptFile: async ({ body: { source } }, { caller }) => {
-      await beforeReading(caller.accountId);
-      const check = checkFile(source, options);
+      const check = await checkFile(caller.accountId, source, options);
       const read = await withOwnIds(options.db, check.prompts, caller.accountId);
       const meant = await findIntendedPrompts(options.db, caller.accountId, read);
       const prompts = read.map((prompt, at) => {
@@ -129,8 +128,7 @@ function fileRoutes(options: OwnPromptsOptions) {
       return { data: { ...check, prompts } };
     },
     previewPromptFile: async ({ body }, { caller }) => {
-      await beforeReading(caller.accountId);
-      const sources = orIssues(() => parsePromptFile(body.source, catalogue, { holdMaxCredits }));
+      const sources = await readPublishable(caller.accountId, body.source, options);
       const { textInputs, runOptions, stepOutputs } = body;
       const request = { textInputs: textInputs ?? {}, runOptions: runOptions ?? {}, stepOutputs: stepOutputs ?? {} };
       const preview = previewPrompt(promptOf(sources, body.title ?? null), request, catalogue);
@@ -151,8 +149,12 @@ function promptOf(sources: readonly PromptSource[], title: string | null): Promp
 }
 
 /** As `promptd prompt check` does. */
-function checkFile(text: string, { catalogue, holdMaxCredits, chargesAuthors }: OwnPromptsOptions): PromptFileCheck {
-  const validation = validatePrompts(text, catalogue, { holdMaxCredits });
+async function checkFile(
+  accountId: string,
+  text: string,
+  { catalogue, holdMaxCredits, chargesAuthors }: OwnPromptsOptions,
+): Promise<PromptFileCheck> {
+  const validation = await readInOrder(accountId, () => validateInSlices(text, catalogue, { holdMaxCredits }));
   return {
     ...validation,
     faults: validation.faults.map(({ column = null, excerpt = null, ...fault }) => ({ ...fault, column, excerpt })),

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM } from "../../../test/prompts/prompt-fixtures.ts";
-import { diffLines } from "./diff-lines.ts";
+import { runAtOnce } from "../../platform/time-slice.ts";
+import { diffLines, newDiffBudget } from "./diff-lines.ts";
 import { diffPrompts } from "./diff-prompts.ts";
 
 const signs = { same: " ", removed: "-", added: "+" } as const;
 const shown = (before: string, after: string) =>
-  diffLines(before, after).map(({ kind, text }) => `${signs[kind]}${text}`);
+  runAtOnce(diffLines(before, after, newDiffBudget())).map(({ kind, text }) => `${signs[kind]}${text}`);
 
 describe("lines", () => {
   test.each<[string, string, string, string[]]>([
@@ -21,7 +22,14 @@ describe("lines", () => {
 
   test("texts that are too long to compare count as replaced", () => {
     const many = (letter: string) => Array.from({ length: 2_500 }, (_, at) => `${letter}${at}`).join("\n");
-    expect(diffLines(many("a"), many("b"))).toHaveLength(5_000);
+    expect(runAtOnce(diffLines(many("a"), many("b"), newDiffBudget()))).toHaveLength(5_000);
+  });
+
+  test("texts of a prompt that are too long together count as replaced from the first for which nothing is left", () => {
+    const budget = { cellsLeft: 4 };
+    const lines = () => runAtOnce(diffLines("a\nb", "b\nc", budget)).map(({ kind }) => kind);
+    expect(lines()).toEqual(["removed", "same", "added"]);
+    expect(lines()).toEqual(["removed", "removed", "added", "added"]);
   });
 });
 

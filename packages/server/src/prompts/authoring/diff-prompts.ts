@@ -3,13 +3,23 @@ import type { FieldChange, OwnPromptDiff, PriceOfPrompt, TextChange } from "@pro
 import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptContent, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
-import { diffLines } from "./diff-lines.ts";
+import { runAtOnce, type SlicedWork } from "../../platform/time-slice.ts";
+import { diffLines, newDiffBudget } from "./diff-lines.ts";
 import { usualPrice } from "./prompt-price.ts";
 import type { PlainObject } from "../../platform/json.ts";
 
 export type PromptDiff = Omit<OwnPromptDiff, "conflicts">;
 
 export function diffPrompts(before: PromptContent, after: PromptContent, catalogue: Catalogue): PromptDiff {
+  return runAtOnce(diffInSlices(before, after, catalogue));
+}
+
+/** The same on a server, where comparing long prompts would block all other work. */
+export function* diffInSlices(
+  before: PromptContent,
+  after: PromptContent,
+  catalogue: Catalogue,
+): SlicedWork<PromptDiff> {
   const steps = stepPairs(before.definition.steps, after.definition.steps);
   const fields = [
     ...compare("", headOf(before), headOf(after)),
@@ -20,7 +30,11 @@ export function diffPrompts(before: PromptContent, after: PromptContent, catalog
   const options = steps.flatMap(({ id, left, right }) =>
     compare(`steps.${id}.options`, left?.options ?? {}, right?.options ?? {}),
   );
-  const texts = steps.flatMap(({ id, left, right }) => compareTexts(`steps.${id}`, textsOf(left), textsOf(right)));
+  const texts: TextChange[] = [];
+  const budget = newDiffBudget();
+  for (const { id, left, right } of steps)
+    for (const { name, from, to } of changedTexts(textsOf(left), textsOf(right)))
+      texts.push({ field: `steps.${id}.${name}`, lines: yield* diffLines(from, to, budget) });
   return {
     isSame: fields.length + inputs.length + options.length + texts.length === 0,
     fields,
@@ -78,16 +92,10 @@ function compare(path: string, left: PlainObject, right: PlainObject): FieldChan
   });
 }
 
-function compareTexts(
-  path: string,
-  left: Readonly<Record<string, string>>,
-  right: Readonly<Record<string, string>>,
-): TextChange[] {
+function changedTexts(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>) {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...names].flatMap((name) => {
-    const [before, after] = [left[name] ?? "", right[name] ?? ""];
-    return before === after ? [] : [{ field: `${path}.${name}`, lines: diffLines(before, after) }];
-  });
+  const texts = [...names].map((name) => ({ name, from: left[name] ?? "", to: right[name] ?? "" }));
+  return texts.filter(({ from, to }) => from !== to);
 }
 
 function tryPrice(prompt: PromptContent, catalogue: Catalogue): PriceOfPrompt | null {

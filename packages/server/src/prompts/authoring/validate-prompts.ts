@@ -1,6 +1,7 @@
 /** Checks a file before it is published. Stores nothing and needs no database. */
 import type { CheckedPrompt, PromptFileCheck, PromptTestCase } from "@promptd/contract/manage";
 import type { Catalogue } from "../../models/index.ts";
+import { runAtOnce, type SlicedWork } from "../../platform/time-slice.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { readPrompts, type PromptLimits } from "../checks/parse-prompt-file.ts";
@@ -14,10 +15,20 @@ export interface Validation extends Omit<PromptFileCheck, "faults" | "testRuns">
 }
 
 export function validatePrompts(text: string, catalogue: Catalogue, limits: PromptLimits = {}): Validation {
-  const { sources, faults } = readPrompts(text, catalogue, limits);
+  return runAtOnce(validateInSlices(text, catalogue, limits));
+}
+
+/** The same on a server, where a large file would block all other work for a second. */
+export function* validateInSlices(text: string, catalogue: Catalogue, limits: PromptLimits): SlicedWork<Validation> {
+  const { sources, faults } = yield* readPrompts(text, catalogue, limits);
   const error = new PromptFileError(faults);
+  const prompts: CheckedPrompt[] = [];
+  for (const source of sources) {
+    prompts.push(describePrompt(source, catalogue));
+    yield;
+  }
   return {
-    prompts: sources.map((source) => describePrompt(source, catalogue)),
+    prompts,
     faults: error.faults,
     message: error.message,
   };

@@ -1,3 +1,4 @@
+import type { SlicedWork } from "../../platform/time-slice.ts";
 import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
 import { findForeignSyntax, type ForeignSyntax } from "../template/foreign-syntax.ts";
 import { locator, shortened, type Locate } from "../template/locate.ts";
@@ -6,9 +7,9 @@ import type { Conversion, InputField, StepMessage } from "../prompt-definition.t
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { TemplateText } from "../template/template-text.ts";
 import type { FaultCode, FaultList } from "../prompt-fault.ts";
-import { expressionOf, WORK_MAX } from "../template/template-language.ts";
-import type { Read, ScanFault } from "../template/expression-scan.ts";
-import { scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
+import { expressionOf, TEMPLATE_LENGTH_MAX, WORK_MAX } from "../template/template-language.ts";
+import { FAULTS_MAX, type Read, type ScanFault } from "../template/expression-scan.ts";
+import { scanInSlices, type TemplateFacts } from "../template/template-scan.ts";
 
 /** One Liquid text of a prompt, with what it reads. */
 interface CheckedTemplate {
@@ -40,31 +41,37 @@ export interface CheckedTemplates {
 }
 
 /** Checks all templates of a prompt together: their syntax, and that what they read matches the declared inputs. */
-export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], faults: FaultList): CheckedTemplates {
+export function* checkTemplates(
+  prompt: RawPrompt,
+  steps: readonly RawStep[],
+  faults: FaultList,
+): SlicedWork<CheckedTemplates> {
   const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
   const conversions: Conversion[] = [];
   let workMax = WORK_MAX;
-  const check = (source: TemplateText | null, field: string): CheckedTemplate => {
+  const check = function* (source: TemplateText | null, field: string): SlicedWork<CheckedTemplate> {
     // Once there is too much work, the rest is not checked.
     const written = source === null || workMax < 0 ? { text: "", line: prompt.line, indent: null } : source;
-    const checked = checkTemplate(written, field, declared, workMax);
+    const checked = yield* checkTemplate(written, field, declared, workMax);
     workMax -= checked.facts.work;
     conversions.push(...checked.conversions);
     for (const fault of checked.facts.faults) addScanFault(fault, checked, faults);
     return checked;
   };
-  const checkedSteps = steps.map((raw): CheckedStep => {
+  const checkedSteps: CheckedStep[] = [];
+  for (const raw of steps) {
     const isOnly = prompt.steps === null;
-    const template = check(raw.template, isOnly ? "template" : `steps.${raw.id}.template`);
-    const instructions = check(raw.instructions, isOnly ? "instructions" : `steps.${raw.id}.instructions`);
-    const messages = (raw.messages ?? []).map(({ role, text }, at) => ({
-      role,
-      template: check(text, `${isOnly ? "" : `steps.${raw.id}.`}messages[${at + 1}]`),
-    }));
+    const template = yield* check(raw.template, isOnly ? "template" : `steps.${raw.id}.template`);
+    const instructions = yield* check(raw.instructions, isOnly ? "instructions" : `steps.${raw.id}.instructions`);
+    const messages: CheckedStep["messages"][number][] = [];
+    for (const [at, { role, text }] of (raw.messages ?? []).entries()) {
+      const path = `${isOnly ? "" : `steps.${raw.id}.`}messages[${at + 1}]`;
+      messages.push({ role, template: yield* check(text, path) });
+    }
     const all = [instructions, ...messages.map((message) => message.template), template];
     const reads = new Set(all.flatMap(({ facts }) => [...facts.steps.keys()]));
-    return { raw, template, instructions, messages, reads: [...reads] };
-  });
+    checkedSteps.push({ raw, template, instructions, messages, reads: [...reads] });
+  }
   const templates = checkedSteps.flatMap(templatesOf);
   const inputs = prompt.inputs ?? inputsOf(templates, faults);
   if (prompt.inputs !== null) checkDeclarations(prompt, templates, faults);
@@ -84,13 +91,18 @@ export function templatesOf({ template, instructions, messages }: CheckedStep): 
   return [template, instructions, ...messages.map((message) => message.template)];
 }
 
-function checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null, workMax: number) {
-  const foreign = findForeignSyntax(source.text, declared);
+function* checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null, workMax: number) {
+  const isTooLong = source.text.length > TEMPLATE_LENGTH_MAX; // a fault, which the scan reports
+  const foreign = isTooLong ? [] : yield* findForeignSyntax(source.text, declared);
   const faults = foreign.filter((each) => each.isFault);
-  const { text, changes } = rewriteForeignPlaceholders(blank(source.text, faults), declared);
+  // Nothing more is reported, and the rest of the template was not searched for foreign syntax.
+  const blanked = faults.length < FAULTS_MAX ? blank(source.text, faults) : "";
+  const { text, changes } = isTooLong
+    ? { text: blanked, changes: [] }
+    : yield* rewriteForeignPlaceholders(blanked, declared);
   const locate = locator(source, changes);
   const conversions = changes.map(({ offset, from, to }) => ({ line: locate.line(offset), from, to }));
-  const scanned = scanTemplate(text, workMax);
+  const scanned = yield* scanInSlices(text, workMax);
   const facts: TemplateFacts = {
     ...scanned,
     faults: [

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { catalogue, codesOf, faultsOf } from "../../../test/prompts/prompt-fixtures.ts";
+import { runAtOnce } from "../../platform/time-slice.ts";
 import { parsePromptFile, readPrompts } from "./parse-prompt-file.ts";
 import { PromptFileError } from "../prompt-fault.ts";
 import { engine } from "../template/template-language.ts";
@@ -88,7 +89,7 @@ describe("the JSON import form", () => {
   test("a schema that is nested too deep is not read at all", () => {
     const schema = `${'{"type":"object","properties":{"a":'.repeat(700)}{}${"}}".repeat(700)}`;
     const text = json([{ ...one, output: { schema: 0 } }]).replace('"schema": 0', `"schema": ${schema}`);
-    expect(readPrompts(text, catalogue).sources).toEqual([]);
+    expect(runAtOnce(readPrompts(text, catalogue)).sources).toEqual([]);
     expect(codesOf(text)).toEqual(["LIMITS"]);
   });
 
@@ -138,7 +139,7 @@ describe("the JSON import form", () => {
     const samples = Array.from({ length: 10 }, () => ({ inputs: { a: "x" } }));
     const heavy = Array.from({ length: 5 }, (_, n) => ({ ...one, title: `Heavy ${n}`, template, samples }));
     const rendered = vi.spyOn(engine, "renderSync");
-    expect(readPrompts(json(heavy.slice(0, 2)), catalogue).sources).toHaveLength(2);
+    expect(runAtOnce(readPrompts(json(heavy.slice(0, 2)), catalogue)).sources).toHaveLength(2);
     const calls = rendered.mock.calls.length;
     expect(faultsOf(json(heavy)).map(({ field, code }) => [field, code])).toEqual([["prompts[3].prompt", "LIMITS"]]);
     expect(rendered.mock.calls.length).toBe(2 * calls);

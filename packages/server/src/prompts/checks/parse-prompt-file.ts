@@ -1,4 +1,5 @@
 import type { Catalogue } from "../../models/index.ts";
+import { runAtOnce, type SlicedWork } from "../../platform/time-slice.ts";
 import { readPromptFile, type WrittenPrompt } from "../format/prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, PromptFileError, type PromptFault } from "../prompt-fault.ts";
@@ -13,7 +14,12 @@ const CREDITS_MAX_DEFAULT = 10_000;
  * @throws PromptFileError with every fault of the file.
  */
 export function parsePromptFile(text: string, catalogue: Catalogue, limits: PromptLimits = {}): PromptSource[] {
-  const { sources, faults } = readPrompts(text, catalogue, limits);
+  return runAtOnce(parseInSlices(text, catalogue, limits));
+}
+
+/** The same on a server, where a large file would block all other work for a second. */
+export function* parseInSlices(text: string, catalogue: Catalogue, limits: PromptLimits): SlicedWork<PromptSource[]> {
+  const { sources, faults } = yield* readPrompts(text, catalogue, limits);
   if (faults.length > 0) throw new PromptFileError(faults);
   return [...sources];
 }
@@ -38,22 +44,29 @@ export interface PromptLimits {
   readonly model?: string;
 }
 
+interface ReadPrompts {
+  readonly sources: readonly PromptSource[];
+  readonly faults: readonly PromptFault[];
+}
+
 /**
  * Reads every prompt of a file that has no faults, and all faults of the others. The prompts can be published if no
  * faults were found.
  */
-export function readPrompts(
+export function* readPrompts(
   text: string,
   catalogue: Catalogue,
   { holdMaxCredits = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
-): { readonly sources: readonly PromptSource[]; readonly faults: readonly PromptFault[] } {
+): SlicedWork<ReadPrompts> {
   const faults = new FaultList();
   const options = { catalogue, holdMaxCredits, isDescribed, file: { workLeft: RENDERINGS_WORK_MAX } };
-  const resolved = readPromptFile(text, faults).flatMap((written) => {
+  const resolved: { readonly source: PromptSource; readonly written: WrittenPrompt }[] = [];
+  for (const written of yield* readPromptFile(text, faults)) {
+    if (faults.isFull) break;
     const raw = model === undefined ? written.raw : tryModel(written.raw, model, catalogue);
-    const source = resolvePrompt(raw, written.faults, options);
-    return source === null ? [] : [{ source, written }];
-  });
+    const source = yield* resolvePrompt(raw, written.faults, options);
+    if (source !== null) resolved.push({ source, written });
+  }
   checkDuplicates(resolved);
   const sources = withOwnSlugs(resolved.map(({ source }) => source));
   return {

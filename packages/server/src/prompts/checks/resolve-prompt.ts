@@ -10,10 +10,11 @@ import type { FaultList } from "../prompt-fault.ts";
 import type { InputField, PromptSource, PromptTest, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";
 import { slugOfTitle } from "./prompt-slug.ts";
-import { renderStep } from "../template/render-step.ts";
+import { prepareStep, renderStep } from "../template/render-step.ts";
 import { placeholderValues } from "../inputs/placeholder-values.ts";
 import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
+import type { SlicedWork } from "../../platform/time-slice.ts";
 
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
@@ -26,8 +27,7 @@ export interface ResolveOptions {
 }
 
 /**
- * Work for one file, whose prompts are all rendered with default values and with each sample while the process is
- * blocked. This much takes 0.4 to 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s
+ * Work for one file, whose prompts are all rendered with default values and with each sample. This much takes 0.4 to 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s
  * (2026-11-28). One prompt has at most 110,000; 5,000 prompts as large as the largest seed prompt have 90,000 with one
  * sample each.
  */
@@ -37,11 +37,15 @@ export const RENDERINGS_WORK_MAX = 200_000;
  * Checks one prompt completely.
  * @returns the prompt, or null if it added at least one fault to `faults`.
  */
-export function resolvePrompt(written: RawPrompt, faults: FaultList, options: ResolveOptions): PromptSource | null {
+export function* resolvePrompt(
+  written: RawPrompt,
+  faults: FaultList,
+  options: ResolveOptions,
+): SlicedWork<PromptSource | null> {
   const before = faults.faults.length;
   const warnings: string[] = [];
   const { raw, roleOf } = bindRoles(written, options.catalogue);
-  const checked = checkTemplates(raw, stepsOf(raw), faults);
+  const checked = yield* checkTemplates(raw, stepsOf(raw), faults);
   const resolved = resolveSteps(checked.steps, { prompt: raw, catalogue: options.catalogue, faults, warnings });
   const steps = resolved.map((step) => {
     const role = roleOf(step);
@@ -56,7 +60,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
   const entry = options.catalogue.find(raw.model);
   checkLength(version, raw, faults);
   if (faults.faults.length > before || entry === null) return null;
-  if (isRenderable(checked.work, raw, faults, options)) tryRendering(version, raw, faults, options);
+  if (isRenderable(checked.work, raw, faults, options)) yield* tryRendering(version, raw, faults, options);
   if (faults.faults.length > before) return null;
   return {
     promptId: raw.id,
@@ -160,12 +164,12 @@ function isRenderable(work: number, raw: RawPrompt, faults: FaultList, { file }:
 }
 
 /** Renders with default values and with every sample: what fails here would fail in a run. */
-function tryRendering(
+function* tryRendering(
   version: PlannedVersion,
   raw: RawPrompt,
   faults: FaultList,
   { catalogue, holdMaxCredits }: ResolveOptions,
-): void {
+): SlicedWork<void> {
   for (const [index, sample] of [null, ...raw.samples].entries()) {
     const values = placeholderValues(version.definition.inputs, sample?.textInputs);
     const name = sample === null ? "default values" : `sample ${index}`;
@@ -175,7 +179,9 @@ function tryRendering(
     try {
       for (const [position, step] of version.definition.steps.entries()) {
         rendering = step;
+        yield* prepareStep(step);
         renderStep(version, position, values, {});
+        yield;
       }
       const plans = planSteps(version, values, {}, catalogue);
       const { credits } = priceCeiling(catalogue, plans, version.model);

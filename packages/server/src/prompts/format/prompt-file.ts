@@ -2,6 +2,7 @@
  * Reads the text of a file: `*.prompt.md` (YAML front matter, then the Liquid body, in parts if there are steps), YAML
  * without a body, or the JSON import form `{promptd: 1, prompts: [...]}`.
  */
+import type { SlicedWork } from "../../platform/time-slice.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { FIELD_LIMITS } from "./field-limits.ts";
 import { FieldReader, MEMBERS_READ_MAX, NOT_TEXT } from "./field-reader.ts";
@@ -14,7 +15,7 @@ import { kindName } from "./source-tree.ts";
 
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
 const FILE_BYTES_MAX = 64 * 1_024 * 1_024;
-/** A file is published as a whole or not at all, and checking it blocks the process. */
+/** A file is published as a whole or not at all, in one transaction. */
 const PROMPTS_MAX = 5_000;
 
 /** An author's prompt file: its name, for messages, and its text. */
@@ -33,18 +34,18 @@ export interface WrittenPrompt {
  * Reads any form of file: one that starts with `{` is JSON, one that starts with `promptd:` is YAML without a body.
  * Prompts that cannot be read are left out and reported in `faults`.
  */
-export function readPromptFile(text: string, faults: FaultList): WrittenPrompt[] {
+export function* readPromptFile(text: string, faults: FaultList): SlicedWork<WrittenPrompt[]> {
   const clean = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  if (clean.trimStart().startsWith("{")) return readJson(clean, faults);
-  return PLAIN_YAML.test(clean) ? readPlainYaml(clean, faults) : readPromptMd(clean, faults);
+  if (clean.trimStart().startsWith("{")) return yield* readJson(clean, faults);
+  return yield* PLAIN_YAML.test(clean) ? readPlainYaml(clean, faults) : readPromptMd(clean, faults);
 }
 
 /** Comments, then the field `promptd`: a file without a body, whose template is in a field. */
 const PLAIN_YAML = /^(?:[ \t]*(?:#.*)?\r?\n)*promptd[ \t]*:/;
 
-function readPlainYaml(text: string, faults: FaultList): WrittenPrompt[] {
+function* readPlainYaml(text: string, faults: FaultList): SlicedWork<WrittenPrompt[]> {
   if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
-  const root = readYamlSource(text, 1, faults);
+  const root = yield* readYamlSource(text, 1, faults);
   if (root?.kind !== "map") return []; // null: already reported; text that starts with a field is a map
   const reader = new FieldReader(root, "", faults);
   checkFormat(reader);
@@ -52,9 +53,9 @@ function readPlainYaml(text: string, faults: FaultList): WrittenPrompt[] {
   return [{ raw: readPromptFields({ ...root, entries }, "json", faults), faults }];
 }
 
-function readJson(text: string, faults: FaultList): WrittenPrompt[] {
+function* readJson(text: string, faults: FaultList): SlicedWork<WrittenPrompt[]> {
   if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
-  const root = readJsonSource(text, faults);
+  const root = yield* readJsonSource(text, faults);
   if (root?.kind !== "map") return []; // null: already reported; JSON that starts with { is an object
   const hint = importHint(text);
   if (hint !== null) {
@@ -74,18 +75,21 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
     );
     return [];
   }
-  return (items ?? []).flatMap((item, index) => {
+  const prompts: WrittenPrompt[] = [];
+  for (const [index, item] of (items ?? []).entries()) {
+    if (faults.isFull) break;
     const own = faults.within(`prompts[${index + 1}].`);
-    if (item.kind === "map") return [{ raw: readPromptFields(item, "json", own), faults: own }];
-    faults.addField(item.line, `prompts[${index + 1}]`, `must be an object, got ${kindName(item)}`);
-    return [];
-  });
+    if (item.kind === "map") prompts.push({ raw: readPromptFields(item, "json", own), faults: own });
+    else faults.addField(item.line, `prompts[${index + 1}]`, `must be an object, got ${kindName(item)}`);
+    yield;
+  }
+  return prompts;
 }
 
-function readPromptMd(text: string, faults: FaultList): WrittenPrompt[] {
-  const parts = splitFrontMatter(text, faults);
+function* readPromptMd(text: string, faults: FaultList): SlicedWork<WrittenPrompt[]> {
+  const parts = yield* splitFrontMatter(text, faults);
   if (parts === null) return [];
-  const root = readYamlSource(parts.frontMatter, 2, faults);
+  const root = yield* readYamlSource(parts.frontMatter, 2, faults);
   if (root === null) return [];
   if (root.kind !== "map") {
     const message = `must be a map of fields, got ${kindName(root)}`;
@@ -97,7 +101,9 @@ function readPromptMd(text: string, faults: FaultList): WrittenPrompt[] {
     faults.add({ line: 2, field: "promptd", code: "FILE_SYNTAX", message: `is missing. ${hint}` });
     return [];
   }
-  return [{ raw: withBody(readPromptFields(root, "file", faults), parts, faults), faults }];
+  const prompt = readPromptFields(root, "file", faults);
+  yield;
+  return [{ raw: yield* withBody(prompt, parts, faults), faults }];
 }
 
 /** Prompts without the object around them. */
@@ -110,8 +116,11 @@ interface FileParts {
   readonly bodyLine: number;
 }
 
-function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
-  const lines = text.replaceAll(/\r\n?/g, "\n").split("\n");
+function* splitFrontMatter(text: string, faults: FaultList): SlicedWork<FileParts | null> {
+  const plain = text.replaceAll(/\r\n?/g, "\n");
+  yield;
+  const lines = plain.split("\n");
+  yield;
   const end =
     lines[0]?.trimEnd() === "---" ? lines.findIndex((line, index) => index > 0 && line.trimEnd() === "---") : -1;
   if (end === -1) {
@@ -126,7 +135,9 @@ function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
   const frontMatter = lines.slice(1, end).join("\n");
   const body = lines.slice(end + 1).join("\n");
   if (!checkSize(frontMatter, FRONT_MATTER_BYTES_MAX, faults) || !checkSize(body, FILE_BYTES_MAX, faults)) return null;
-  const unfit = lines.findIndex((line, index) => index > end && (line.includes("\0") || !line.isWellFormed()));
+  yield;
+  const isFit = !body.includes("\0") && body.isWellFormed();
+  const unfit = isFit ? -1 : lines.findIndex((line, at) => at > end && (line.includes("\0") || !line.isWellFormed()));
   if (unfit !== -1) {
     faults.add({ line: unfit + 1, field: "body", code: "FILE_SYNTAX", message: NOT_TEXT });
     return null;
@@ -142,15 +153,19 @@ function checkSize(text: string, bytesMax: number, faults: FaultList): boolean {
   return false;
 }
 
+/** Read within a millisecond. */
+const LINES_PER_YIELD = 1_000;
 const STEP_MARKER = /^<!-- step: (\S+) -->[ \t]*$/;
 
 /** Adds the body to the prompt, or its parts to the steps, which run in the order of the body. */
-function withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): RawPrompt {
+function* withBody(prompt: RawPrompt, parts: FileParts, faults: FaultList): SlicedWork<RawPrompt> {
   const lines = parts.body.split("\n");
-  const markers = lines.flatMap((line, index) => {
+  const markers: { readonly id: string; readonly index: number }[] = [];
+  for (const [index, line] of lines.entries()) {
     const id = STEP_MARKER.exec(line)?.[1];
-    return id === undefined ? [] : [{ id, index }];
-  });
+    if (id !== undefined) markers.push({ id, index });
+    if (index % LINES_PER_YIELD === 0) yield;
+  }
   if (markers.length === 0 && prompt.steps === null)
     return { ...prompt, template: bodyPart(lines, 0, lines.length, parts.bodyLine) };
   if (markers.length > FIELD_LIMITS.steps) {

@@ -1,5 +1,5 @@
 /** Reads YAML and JSON into the same kind of tree, with the line of every value. */
-import { parseTree, type Node as JsonNode } from "jsonc-parser";
+import { createScanner, type JSONScanner } from "jsonc-parser";
 import {
   isAlias,
   isMap,
@@ -14,6 +14,7 @@ import {
 } from "yaml";
 import { describeJsonFault } from "../../http/body/json-fault.ts";
 import { memberOf } from "../../platform/json.ts";
+import type { SlicedWork } from "../../platform/time-slice.ts";
 import { withoutStacks } from "../../platform/without-stacks.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { linesOf } from "../template/lines-of.ts";
@@ -23,7 +24,7 @@ import type { SourceEntry, SourceNode } from "./source-tree.ts";
 const DEPTH_MAX = 20;
 
 /**
- * Keys, values, punctuation marks, and the spaces and line breaks between them. The longest front matter (64 KiB) has
+ * Keys, values, punctuation marks, the spaces and line breaks between them, and invalid escape sequences. The longest front matter (64 KiB) has
  * 21,000 if it is as dense as the densest seed prompt. A mistake in each took 4 microseconds (2026-11-28).
  */
 const YAML_PARTS_MAX = 30_000;
@@ -40,10 +41,10 @@ const YAML_OPTIONS = {
 type LineAt = (offset: number) => number;
 
 /** @returns null when the text is not JSON; the fault says where. */
-export function readJsonSource(text: string, faults: FaultList): SourceNode | null {
+export function* readJsonSource(text: string, faults: FaultList): SlicedWork<SourceNode | null> {
   const lineAt: LineAt = linesOf(text);
   try {
-    JSON.parse(text); // the parser below accepts more than JSON, and its errors say less
+    JSON.parse(text); // the scanner below accepts more than JSON
   } catch {
     const fault = describeJsonFault(text);
     const position = /position (\d+)/.exec(fault)?.[1];
@@ -51,26 +52,68 @@ export function readJsonSource(text: string, faults: FaultList): SourceNode | nu
     faults.add({ line, field: "file", code: "FILE_SYNTAX", message: `is not valid JSON: ${fault}` });
     return null;
   }
-  return readTree("file", faults, () => {
-    const root = parseTree(text);
-    return root === undefined ? null : convertJson(root, text, lineAt);
-  });
+  yield;
+  const scanner = createScanner(text, true);
+  scanner.scan();
+  const tokens = { scanner, lineAt, first: () => text.charAt(scanner.getTokenOffset()) };
+  return yield* checkedTree(yield* readJsonValue(tokens, 0), faults);
 }
 
-function convertJson(node: JsonNode, text: string, lineAt: LineAt): SourceNode {
-  const line = lineAt(node.offset);
-  const children = node.children ?? [];
-  if (node.type === "array")
-    return { kind: "list", line, items: children.map((child) => convertJson(child, text, lineAt)) };
-  if (node.type === "object") {
-    const entries = children.flatMap(({ children: [key, value] = [] }) =>
-      key === undefined || value === undefined
-        ? []
-        : [{ key: String(key.value), line: lineAt(key.offset), value: convertJson(value, text, lineAt) }],
-    );
-    return { kind: "map", line, entries };
+interface JsonTokens {
+  readonly scanner: JSONScanner;
+  /** The first character of the token: it tells valid tokens apart. */
+  readonly first: () => string;
+  readonly lineAt: LineAt;
+}
+
+/** Reads the value that starts with the current token, and moves on to the token after it. The text is valid JSON. */
+function* readJsonValue(tokens: JsonTokens, depth: number): SlicedWork<SourceNode> {
+  const { scanner, first, lineAt } = tokens;
+  const opening = first();
+  const line = lineAt(scanner.getTokenOffset());
+  if (opening !== "{" && opening !== "[") {
+    const node = convertScalar(scalarOf(opening, scanner.getTokenValue()), line, scanner.getTokenValue());
+    scanner.scan();
+    return node;
   }
-  return convertScalar(node.value, line, text.slice(node.offset, node.offset + node.length));
+  if (depth > DEPTH_MAX) {
+    yield* skipJsonValue(tokens);
+    return { kind: "nothing", line }; // never read: what contains it is a fault
+  }
+  const items: SourceNode[] = [];
+  const entries: SourceEntry[] = [];
+  scanner.scan();
+  while (!CLOSING.has(first())) {
+    if (first() === ",") scanner.scan();
+    if (opening === "[") items.push(yield* readJsonValue(tokens, depth + 1));
+    else {
+      const [key, keyLine] = [scanner.getTokenValue(), lineAt(scanner.getTokenOffset())];
+      scanner.scan(); // the colon
+      scanner.scan();
+      entries.push({ key, line: keyLine, value: yield* readJsonValue(tokens, depth + 1) });
+    }
+    yield;
+  }
+  scanner.scan();
+  return opening === "[" ? { kind: "list", line, items } : { kind: "map", line, entries };
+}
+
+const CLOSING: ReadonlySet<string> = new Set("]}");
+
+function* skipJsonValue({ scanner, first }: JsonTokens): SlicedWork<void> {
+  let open = 0;
+  do {
+    if (first() === "{" || first() === "[") open += 1;
+    if (CLOSING.has(first())) open -= 1;
+    scanner.scan();
+    yield;
+  } while (open > 0);
+}
+
+function scalarOf(first: string, value: string): unknown {
+  if (first === '"') return value;
+  if (first === "n") return null;
+  return first === "t" || first === "f" ? first === "t" : Number(value);
 }
 
 /**
@@ -78,9 +121,9 @@ function convertJson(node: JsonNode, text: string, lineAt: LineAt): SourceNode {
  * @param firstLine line of the file where `text` starts.
  * @returns null when the text is not YAML; the faults say where.
  */
-export function readYamlSource(text: string, firstLine: number, faults: FaultList): SourceNode | null {
-  if (hasManyParts(text)) {
-    const message = `has more than ${YAML_PARTS_MAX.toLocaleString("en")} keys, values, punctuation marks, spaces, and line breaks outside texts`;
+export function* readYamlSource(text: string, firstLine: number, faults: FaultList): SlicedWork<SourceNode | null> {
+  if (yield* hasManyParts(text)) {
+    const message = `has more than ${YAML_PARTS_MAX.toLocaleString("en")} keys, values, punctuation marks, invalid escape sequences, and spaces and line breaks outside texts`;
     faults.add({ line: null, field: FRONT_MATTER, code: "LIMITS", message });
     return null;
   }
@@ -89,7 +132,8 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
   const columnAt = (offset: number) => lines.linePos(offset).col;
   const fault = (offset: number, message: string) =>
     faults.add({ line: lineAt(offset), field: FRONT_MATTER, code: "FILE_SYNTAX", message });
-  return readTree(FRONT_MATTER, faults, () => {
+  yield;
+  const root = readDeep(FRONT_MATTER, faults, () => {
     const document = withoutStacks(() => parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines }));
     const exhausted = document.errors.find(({ code }) => code === "RESOURCE_EXHAUSTION");
     if (exhausted !== undefined) throw new RangeError(exhausted.message);
@@ -97,13 +141,23 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
       fault(pos[0], describeColon(code, text, pos[0]) ?? PLAIN_WORDS[code] ?? message);
     return document.errors.length > 0 ? null : convertYaml(document.contents, null, { text, lineAt, columnAt, fault });
   });
+  yield;
+  return root === null ? null : yield* checkedTree(root, faults);
 }
 
-function hasManyParts(text: string): boolean {
-  const parts = new Lexer().lex(text);
-  for (let count = 0; count <= YAML_PARTS_MAX; count += 1) if (parts.next().done === true) return false;
-  return true;
+function* hasManyParts(text: string): SlicedWork<boolean> {
+  let count = 0;
+  for (const part of new Lexer().lex(text)) {
+    count += 1;
+    if (part.startsWith('"')) count += part.match(NOT_AN_ESCAPE)?.length ?? 0;
+    if (count > YAML_PARTS_MAX) return true;
+    yield;
+  }
+  return false;
 }
+
+/** In a text in double quotes. The parser reports each of them. */
+const NOT_AN_ESCAPE = /\\[^0abefnrtvNLPxuU "/\\\t\r\n]/g;
 
 const FRONT_MATTER = "front matter";
 
@@ -202,36 +256,43 @@ function convertScalar(value: unknown, line: number, source: string): SourceNode
   return { kind: "nothing", line };
 }
 
-function readTree(field: string, faults: FaultList, read: () => SourceNode | null): SourceNode | null {
+/** The YAML parser recurses, so thousands of brackets exhaust the stack. */
+function readDeep(field: string, faults: FaultList, read: () => SourceNode | null): SourceNode | null {
   try {
-    const root = read();
-    const before = faults.faults.length;
-    if (root !== null) checkTree(root, [], faults);
-    // Return nothing that is nested too deep, since later code may recurse.
-    return faults.faults.slice(before).some(({ code }) => code === "LIMITS") ? null : root;
+    return read();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the parsers recurse, so thousands of brackets exhaust the stack
+    if (!(error instanceof RangeError)) throw error;
     faults.add({ line: null, field, code: "LIMITS", message: "maps and lists are nested too deep" });
     return null;
   }
 }
 
+/** Returns nothing that is nested too deep, since later code may recurse. */
+function* checkedTree(root: SourceNode, faults: FaultList): SlicedWork<SourceNode | null> {
+  const before = faults.faults.length;
+  yield* checkTree(root, [], faults);
+  return faults.faults.slice(before).some(({ code }) => code === "LIMITS") ? null : root;
+}
+
 /** @param path names and indexes down to this node, such as `.prompts`, `[2]`, `.inputs`. */
-function checkTree(node: SourceNode, path: readonly string[], faults: FaultList): void {
+function* checkTree(node: SourceNode, path: readonly string[], faults: FaultList): SlicedWork<void> {
   if (node.kind !== "map" && node.kind !== "list") return;
+  yield;
   const fault = (line: number, at: readonly string[], code: "LIMITS" | "FILE_SYNTAX", message: string) =>
     faults.add({ line, field: at.join("").slice(1), code, message });
-  if (path.length >= DEPTH_MAX)
-    return fault(node.line, path, "LIMITS", `maps and lists are nested more than ${DEPTH_MAX} deep`);
+  if (path.length >= DEPTH_MAX) {
+    fault(node.line, path, "LIMITS", `maps and lists are nested more than ${DEPTH_MAX} deep`);
+    return;
+  }
   if (node.kind === "list") {
-    for (const [index, item] of node.items.entries()) checkTree(item, [...path, `[${index + 1}]`], faults);
+    for (const [index, item] of node.items.entries()) yield* checkTree(item, [...path, `[${index + 1}]`], faults);
     return;
   }
   const seen = new Set<string>();
   for (const { key, line, value } of node.entries) {
     const at = [...path, `.${key}`];
-    if (seen.has(key)) fault(line, at, "FILE_SYNTAX", `the key "${key}" is used twice here`);
+    if (seen.has(key) && !faults.isFull) fault(line, at, "FILE_SYNTAX", `the key "${key}" is used twice here`);
     seen.add(key);
-    checkTree(value, at, faults);
+    yield* checkTree(value, at, faults);
   }
 }

@@ -9,7 +9,7 @@ import { readPromptFile } from "../format/prompt-file.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
-import { findPromptOf, parsePromptFile } from "../checks/parse-prompt-file.ts";
+import { findPromptOf, parseInSlices } from "../checks/parse-prompt-file.ts";
 import { slugOfDraft, withOwnIds } from "../publishing/new-prompt-or-version.ts";
 import { publishIn, storeFrozen, type Publication } from "../publishing/publish.ts";
 import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
@@ -28,7 +28,7 @@ import {
 } from "./drafts-store.ts";
 import { deleteSample, type ReleaseSample } from "./samples-store.ts";
 import { findIntendedPrompts, requireOwnPrompt, requireOwnVersion } from "./own-prompts-store.ts";
-import { beforeReading } from "./read-in-order.ts";
+import { readInOrder } from "./read-in-order.ts";
 
 export interface DraftOptions {
   readonly db: Database;
@@ -68,7 +68,7 @@ export async function createDraft(
   { db, newId }: DraftOptions,
 ): Promise<string> {
   const promptId = newId();
-  const draft = { promptId, source, title: titleOf(source), savedBy: personId };
+  const draft = { promptId, source, title: await titleOf(accountId, source), savedBy: personId };
   await db.tx(async (tx) => {
     if ((await countNewDrafts(tx, accountId)) >= NEW_DRAFTS_MAX) throw tooManyDrafts();
     await insertNewDraft(tx, accountId, slugOfDraft(promptId), draft);
@@ -82,8 +82,8 @@ function tooManyDrafts(): Problem {
 }
 
 /** The title in a draft's text, even if the text is not finished. */
-function titleOf(source: string): string {
-  const [written] = readPromptFile(source, new FaultList());
+async function titleOf(accountId: string, source: string): Promise<string> {
+  const [written] = await readInOrder(accountId, () => readPromptFile(source, new FaultList()));
   // A mistake elsewhere in the file must not lose the title.
   const [, line = ""] = /^title:(.+)/m.exec(source) ?? [];
   const title = (written?.raw.title ?? line.trim().replaceAll(/^["']|["']$/g, "")).trim();
@@ -98,7 +98,7 @@ export async function saveDraft(
   { db }: DraftOptions,
 ): Promise<void> {
   await requireOwnPrompt(db, accountId, promptId);
-  const draft = { promptId, source, title: titleOf(source), savedBy: personId };
+  const draft = { promptId, source, title: await titleOf(accountId, source), savedBy: personId };
   const isSaved = revision === 0 ? await insertDraft(db, draft) : await updateDraft(db, draft, revision);
   if (isSaved) return;
   const now = await findDraft(db, accountId, promptId);
@@ -158,8 +158,7 @@ export async function publishDraft(
 ): Promise<PromptPublication> {
   const { promptId, revision, baseVersionId } = request;
   const draft = await requireDraft(author, request, options);
-  await beforeReading(author.accountId);
-  const source = onlyPrompt(draft.source, promptId, options);
+  const source = await onlyPrompt(author.accountId, { promptId, text: draft.source }, options);
   return publishOne(author, source, { ...options, note: request.note }, async (tx) => {
     const now = await lockDraft(tx, author.accountId, promptId);
     if (now?.revision !== revision) throw changedMeanwhile(now, revision);
@@ -213,9 +212,8 @@ export async function publishPromptFile(
   { source: text, note }: { readonly source: string; readonly note: string | null },
   options: DraftOptions,
 ): Promise<PromptPublication[]> {
-  const { db, catalogue } = options;
-  await beforeReading(accountId);
-  const parsed = orIssues(() => parsePromptFile(text, catalogue, options));
+  const { db } = options;
+  const parsed = await readPublishable(accountId, text, options);
   const read = await withOwnIds(db, parsed, accountId);
   const meant = await findIntendedPrompts(db, accountId, read);
   const sources = read.map((source, at) => {
@@ -254,7 +252,7 @@ export async function rollBack(
 ): Promise<PromptPublication> {
   await requireOwnPrompt(options.db, author.accountId, promptId);
   const version = await requireOwnVersion(options.db, promptId, promptVersionId);
-  const sources = orIssues(() => parsePromptFile(fileOfPrompt(version), options.catalogue, options));
+  const sources = await readPublishable(author.accountId, fileOfPrompt(version), options);
   const source = findPromptOf(sources, null);
   if (source === null) throw new Error("The text of a version does not contain exactly one prompt.");
   return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
@@ -264,12 +262,12 @@ export async function rollBack(
  * Reads the one prompt in a draft's text.
  * @throws Problem VALIDATION_ERROR with its faults, or when the text has several prompts or another prompt's id.
  */
-export function onlyPrompt(
-  text: string,
-  promptId: string,
-  options: Pick<DraftOptions, "catalogue" | "holdMaxCredits"> & { readonly model?: string },
-): PromptSource {
-  const [source, ...others] = orIssues(() => parsePromptFile(text, options.catalogue, options));
+export async function onlyPrompt(
+  accountId: string,
+  { promptId, text }: { readonly promptId: string; readonly text: string },
+  options: ReadOptions,
+): Promise<PromptSource> {
+  const [source, ...others] = await readPublishable(accountId, text, options);
   const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
   if (source === undefined || others.length > 0) {
     throw refused(
@@ -282,10 +280,16 @@ export function onlyPrompt(
   return { ...source, promptId };
 }
 
-/** Turns the faults of a file into issues of the request. */
-export function orIssues<Result>(read: () => Result): Result {
+type ReadOptions = Pick<DraftOptions, "catalogue" | "holdMaxCredits"> & { readonly model?: string };
+
+/** Reads a file whose prompts can be published. @throws Problem VALIDATION_ERROR with its faults. */
+export async function readPublishable(
+  accountId: string,
+  text: string,
+  { catalogue, ...limits }: ReadOptions,
+): Promise<PromptSource[]> {
   try {
-    return read();
+    return await readInOrder(accountId, () => parseInSlices(text, catalogue, limits));
   } catch (error) {
     if (!(error instanceof PromptFileError)) throw error;
     const faults = error.faults.slice(0, ISSUES_MAX);
@@ -308,8 +312,8 @@ export async function freezeDraft(
 ): Promise<{ promptVersionId: string; source: PromptSource }> {
   const draft = await requireDraft(author, { promptId, revision }, options);
   if (model !== null) requireAvailable(model, options.catalogue);
-  await beforeReading(author.accountId);
-  const source = onlyPrompt(draft.source, promptId, model === null ? options : { ...options, model });
+  const written = { promptId, text: draft.source };
+  const source = await onlyPrompt(author.accountId, written, model === null ? options : { ...options, model });
   const frozen = (tx: Queryable, { frozenVersionId }: Draft) =>
     model === null ? frozenVersionId : findFrozenWith(tx, { promptId, source: draft.source, model });
   const known = await frozen(options.db, draft);

@@ -14,14 +14,14 @@ import type {
 import type { Catalogue } from "../../models/index.ts";
 import { invalid, notFound, orNotFound } from "../../platform/problem.ts";
 import { findBreakingChanges } from "../authoring/breaking-changes.ts";
-import { diffPrompts } from "../authoring/diff-prompts.ts";
+import { diffInSlices } from "../authoring/diff-prompts.ts";
 import type { PromptContent } from "../prompt-definition.ts";
 import { currentWebSearch } from "../inputs/run-options.ts";
 import { fileOfPrompt } from "../format/write-prompt-file.ts";
+import { readInOrder } from "./read-in-order.ts";
 import { onlyPrompt, type DraftOptions } from "./drafts.ts";
 import { findSample, type ReleaseSample, type SampleUrl } from "./samples-store.ts";
 import { findDraft } from "./drafts-store.ts";
-import { beforeReading } from "./read-in-order.ts";
 import {
   findOwnPrompt,
   findOwnVersion,
@@ -182,7 +182,8 @@ export async function diffOwnPrompt(
       ? await requireDraftPrompt(accountId, promptId, options)
       : await requireVersion(promptId, to, options);
   const { catalogue } = options;
-  return { ...diffPrompts(before, after, catalogue), conflicts: findBreakingChanges(before, after, catalogue) };
+  const diff = await readInOrder(accountId, () => diffInSlices(before, after, catalogue));
+  return { ...diff, conflicts: findBreakingChanges(before, after, catalogue) };
 }
 
 async function requireVersion(
@@ -203,8 +204,7 @@ async function requireDraftPrompt(
   options: OwnPromptsOptions,
 ): Promise<PromptContent> {
   const draft = await findDraft(options.db, accountId, promptId);
-  await beforeReading(accountId);
-  if (draft !== null) return onlyPrompt(draft.source, promptId, options);
+  if (draft !== null) return onlyPrompt(accountId, { promptId, text: draft.source }, options);
   const message = 'This prompt has no draft. Set the query parameter "to" to the version to compare with.';
   throw invalid([{ path: ["query", "to"], code: "required", message }]);
 }

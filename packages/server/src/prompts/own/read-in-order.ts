@@ -1,12 +1,12 @@
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
+import { runInSlices, type SlicedWork } from "../../platform/time-slice.ts";
 
 const reads = createSemaphore({ permits: 1 });
 
 /**
- * Waits for a turn to read a prompt file. Reading one can block the process for a second, so other work, such as
- * heartbeats, runs between two of them. Accounts take turns, so that an account with many files does not delay the
- * others.
+ * Reads prompt files one after another, because reading one can take a second of processor time. Accounts take turns,
+ * so that an account with many files does not delay the others; other work of the process runs in between.
  */
-export function beforeReading(accountId: string): Promise<void> {
-  return reads.run(() => new Promise((resolve) => setImmediate(resolve)), { key: accountId });
+export function readInOrder<Result>(accountId: string, read: () => SlicedWork<Result>): Promise<Result> {
+  return reads.run(() => runInSlices(read()), { key: accountId });
 }

@@ -7,6 +7,7 @@ import { compareText, NO_TEXT } from "../authoring/expectations.ts";
 import type { PromptTest } from "../prompt-definition.ts";
 import { takenBy } from "../checks/bind-roles.ts";
 import { readPrompts } from "../checks/parse-prompt-file.ts";
+import { readInOrder } from "./read-in-order.ts";
 import { findVersion, type LivePrompt } from "../version-cache.ts";
 import { freezeDraft, type Author, type DraftOptions } from "./drafts.ts";
 import { findFrozenVersion } from "./drafts-store.ts";
@@ -71,7 +72,7 @@ export async function judgeTest(
   const { source = null, price } = (await findFrozenVersion(db, run)) ?? {};
   if (source === null || price === undefined) throw notFound("test run of this prompt", run.runId);
   if (name === null) return { price, test: null };
-  const { sources } = readPrompts(source, catalogue, { isDescribed: false });
+  const { sources } = await readInOrder(run.accountId, () => readPrompts(source, catalogue, { isDescribed: false }));
   const tests = sources[0]?.tests ?? [];
   const test = tests.find((each) => each.name === name);
   if (test === undefined)

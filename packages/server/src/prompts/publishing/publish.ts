@@ -7,6 +7,7 @@ import type { PromptPublication } from "@promptd/contract/manage";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
+import { mapInSlices } from "../../platform/time-slice.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { indexLatest, requireNotBlocked, toDocument } from "./unpublish.ts";
@@ -90,9 +91,12 @@ export async function publishIn(
 
 async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
   const current = await listLatestContents(tx, batch.map(promptIdOf));
-  const same = new Map(
-    current.filter((version) => isSame(version, batch)).map((version) => [version.promptId, version]),
-  );
+  const sources = new Map(batch.map((target) => [target.promptId, target.source]));
+  const same = new Map<string, LatestContent>();
+  await mapInSlices(current, (version) => {
+    const source = sources.get(version.promptId);
+    if (source !== undefined && isSame(version, source)) same.set(version.promptId, version);
+  });
   await publishAgain(tx, [...same.keys()]);
   await setVersionTexts(
     tx,
@@ -101,12 +105,12 @@ async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOp
   const changed = batch.filter(({ promptId }) => !same.has(promptId));
   const versions = await publishTargets(tx, changed, options);
   const slugs = await listPrompts(tx, batch.map(promptIdOf));
+  const versionIds = new Map(versions.map(({ promptId, id }) => [promptId, id]));
   return batch.map(({ promptId, source, isNew, isUnnamed = false }) => {
     const unchanged = same.get(promptId);
-    const version = versions.find((each) => each.promptId === promptId);
     return {
       promptId,
-      promptVersionId: unchanged?.promptVersionId ?? version?.id ?? "",
+      promptVersionId: unchanged?.promptVersionId ?? versionIds.get(promptId) ?? "",
       slug: slugs.get(promptId)?.slug ?? "",
       title: source.title,
       outcome: unchanged !== undefined ? "unchanged" : isNew || isUnnamed ? "created" : "changed",
@@ -126,10 +130,8 @@ function textOfSame({ promptId, source: { text } }: Target, same: ReadonlyMap<st
  * Whether a prompt's latest version has the same content as the file. The slug belongs to the prompt, not to the
  * version.
  */
-function isSame(version: LatestContent, batch: readonly Target[]): boolean {
-  const target = batch.find(({ promptId }) => promptId === version.promptId);
-  if (target === undefined) return false;
-  const { title, description, tags, model, definition, samples } = target.source;
+function isSame(version: LatestContent, source: PromptSource): boolean {
+  const { title, description, tags, model, definition, samples } = source;
   const wanted: unknown = JSON.parse(JSON.stringify({ title, description, tags, model, definition, samples }));
   const { promptId: _promptId, promptVersionId: _versionId, ...stored } = version;
   return isDeepStrictEqual(stored, wanted);
@@ -180,7 +182,7 @@ export async function publishVersions(
 ): Promise<NewVersion[]> {
   const { note = null, publishedBy = null } = options;
   if (contents.length === 0) return [];
-  const versions = contents.map((content) => newVersion(content, options));
+  const versions = await mapInSlices(contents, (content) => newVersion(content, options));
   await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), note, publishedBy });
   await setLatestVersions(tx, versions);
   await indexVersions(tx, contents, versions);

@@ -4,6 +4,9 @@ import type { FaultCode } from "../prompt-fault.ts";
 import { hintFor } from "./syntax-hints.ts";
 import { ALLOWED_FILTERS } from "./template-language.ts";
 
+/** In one template. */
+export const FAULTS_MAX = 50;
+
 export interface ScanFault {
   /** Offset in the template, UTF-16 units. */
   readonly offset: number;

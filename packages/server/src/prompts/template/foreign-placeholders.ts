@@ -1,3 +1,4 @@
+import type { SlicedWork } from "../../platform/time-slice.ts";
 import { withoutStacks } from "../../platform/without-stacks.ts";
 import { keyProblem } from "../text-input-rules.ts";
 import { scanExpression } from "./expression-scan.ts";
@@ -16,20 +17,24 @@ const PLACEHOLDER =
  * Changes only what Liquid cannot read, or misreads (`{{ the topic }}`) if exactly that key is declared.
  * @param declared the keys that the file declares, or null when it has no `inputs`.
  */
-export function rewriteForeignPlaceholders(
+export function* rewriteForeignPlaceholders(
   text: string,
   declared: ReadonlySet<string> | null,
-): { readonly text: string; readonly changes: readonly Change[] } {
+): SlicedWork<{ readonly text: string; readonly changes: readonly Change[] }> {
   const changes: Change[] = [];
-  const rewrite = (whole: string, ...groups: unknown[]) => {
-    const [, open, inner, close, offset] = groups as [unknown, string?, string?, string?, number?];
-    if (inner === undefined || !isForeign(inner, declared)) return whole;
+  let rewritten = "";
+  let end = 0;
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    yield;
+    const [whole, , open, inner, close] = match;
+    // What Liquid cannot read is an error each time.
+    if (inner === undefined || !withoutStacks(() => isForeign(inner, declared))) continue;
     const to = `${open} ${expressionOf(inner.trim().normalize("NFC"))} ${close}`;
-    changes.push({ offset: offset ?? 0, from: whole, to });
-    return to;
-  };
-  // What Liquid cannot read is an error each time.
-  return { text: withoutStacks(() => text.replaceAll(PLACEHOLDER, rewrite)), changes };
+    changes.push({ offset: match.index, from: whole, to });
+    rewritten += text.slice(end, match.index) + to;
+    end = match.index + whole.length;
+  }
+  return { text: rewritten + text.slice(end), changes };
 }
 
 function isForeign(inner: string, declared: ReadonlySet<string> | null): boolean {

@@ -2,14 +2,17 @@ import { describe, expect, test } from "vitest";
 import { catalogue, faultsOf, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { PromptFileError } from "../prompt-fault.ts";
 import { parsePromptFile } from "../checks/parse-prompt-file.ts";
+import { runAtOnce } from "../../platform/time-slice.ts";
 import { findForeignSyntax } from "./foreign-syntax.ts";
 
 const found = (text: string, declared: readonly string[] | null = null) =>
-  findForeignSyntax(text, declared === null ? null : new Set(declared)).map(({ text: piece, isFault, message }) => ({
-    piece,
-    isFault,
-    message,
-  }));
+  runAtOnce(findForeignSyntax(text, declared === null ? null : new Set(declared))).map(
+    ({ text: piece, isFault, message }) => ({
+      piece,
+      isFault,
+      message,
+    }),
+  );
 
 describe("placeholders of other languages", () => {
   test.each([

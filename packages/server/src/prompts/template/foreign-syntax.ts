@@ -2,7 +2,9 @@
  * Finds placeholders of other template languages. Liquid would silently send them to the model as is, or read them as
  * something else, so each becomes a fault or a warning that says how to write it in Liquid.
  */
-import { expressionOf, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
+import type { SlicedWork } from "../../platform/time-slice.ts";
+import { FAULTS_MAX } from "./expression-scan.ts";
+import { expressionOf } from "./template-language.ts";
 import { keyProblem } from "../text-input-rules.ts";
 
 export interface ForeignSyntax {
@@ -63,15 +65,21 @@ const NOT_BEFORE_A_BRACE = /[\p{L}\p{N}\\^_}$]/u;
 /** After these, it is a repetition count of a regular expression: `[0-9]{2}`, `(ab){3}`. */
 const NOT_BEFORE_A_NUMBER = /[\])}.*+?|]/;
 
-/** @param declared the keys that the file declares, or null when it has no `inputs`. */
-export function findForeignSyntax(text: string, declared: ReadonlySet<string> | null): ForeignSyntax[] {
-  if (text.length > TEMPLATE_LENGTH_MAX) return []; // a fault already
+/**
+ * Ends after FAULTS_MAX faults.
+ * @param declared the keys that the file declares, or null when it has no `inputs`.
+ */
+export function* findForeignSyntax(text: string, declared: ReadonlySet<string> | null): SlicedWork<ForeignSyntax[]> {
   const found: ForeignSyntax[] = [];
+  let faultsLeft = FAULTS_MAX;
   const opening = /[{$[<｛%]/g;
   for (let start = opening.exec(text); start !== null; start = opening.exec(text)) {
+    yield;
     const piece = readPiece(text, start.index, declared);
     if (piece === null) continue;
     if (piece.message !== null) found.push({ ...piece, message: piece.message, offset: start.index });
+    if (piece.isFault) faultsLeft -= 1;
+    if (faultsLeft === 0) break;
     opening.lastIndex = start.index + piece.text.length;
   }
   return found;

@@ -1,3 +1,4 @@
+import { runAtOnce, type SlicedWork } from "../../platform/time-slice.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
 import { LIST_ITEMS_MAX, splitChoices, splitList } from "../text-input-rules.ts";
 import type { InputField, PromptDefinition, StepDefinition, StepMessage } from "../prompt-definition.ts";
@@ -10,7 +11,7 @@ import {
   type RenderScope,
 } from "./template.ts";
 import { WORK_MAX } from "./template-language.ts";
-import { scanTemplate } from "./template-scan.ts";
+import { scanInSlices } from "./template-scan.ts";
 
 interface ParsedStep {
   readonly template: ParsedTemplate;
@@ -49,7 +50,7 @@ export function renderStep(
     ),
     steps: new Map(step.reads.map((id) => [id, own(stepOutputs, id)])),
   };
-  const parsed = parseStep(step);
+  const parsed = runAtOnce(prepareStep(step));
   const messages = parsed.messages.map(({ role, template }) => ({ role, text: renderOne(template, scope) }));
   return {
     prompt: renderOne(parsed.template, scope),
@@ -66,20 +67,22 @@ export function authorsText({ definition }: { readonly definition: PromptDefinit
   return [step.template, step.instructions, ...choices].join("\n");
 }
 
-function parseStep(step: StepDefinition): ParsedStep {
-  let parsed = parsedSteps.get(step);
-  if (parsed === undefined) {
-    let workLeft = WORK_MAX;
-    const parse = (text: string): ParsedTemplate => {
-      const { locals, work } = scanTemplate(text, workLeft);
-      workLeft -= work;
-      if (workLeft < 0) throw tooMuchWork();
-      return parseTemplate(text, [...locals.keys()]);
-    };
-    const messages = (step.messages ?? []).map(({ role, template }) => ({ role, template: parse(template) }));
-    parsed = { template: parse(step.template), instructions: parse(step.instructions), messages };
-    parsedSteps.set(step, parsed);
-  }
+/** Parses the texts of a step. Called before `renderStep`, it lets other work run in between. */
+export function* prepareStep(step: StepDefinition): SlicedWork<ParsedStep> {
+  const known = parsedSteps.get(step);
+  if (known !== undefined) return known;
+  let workLeft = WORK_MAX;
+  const parse = function* (text: string): SlicedWork<ParsedTemplate> {
+    const { locals, work } = yield* scanInSlices(text, workLeft);
+    workLeft -= work;
+    if (workLeft < 0) throw tooMuchWork();
+    yield;
+    return parseTemplate(text, [...locals.keys()]);
+  };
+  const messages: ParsedStep["messages"][number][] = [];
+  for (const { role, template } of step.messages ?? []) messages.push({ role, template: yield* parse(template) });
+  const parsed = { template: yield* parse(step.template), instructions: yield* parse(step.instructions), messages };
+  parsedSteps.set(step, parsed);
   return parsed;
 }
 

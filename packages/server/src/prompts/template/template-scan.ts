@@ -4,7 +4,9 @@
  * after `)` vanish) and stops at the first error. A run must never hit any of these.
  */
 import { TypeGuards, type TagToken, type Tokenizer, type TopLevelToken } from "liquidjs";
+import { runAtOnce, type SlicedWork } from "../../platform/time-slice.ts";
 import {
+  FAULTS_MAX,
   firstLine,
   scanExpression,
   scanWhen,
@@ -48,17 +50,23 @@ const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; re
   for: { branches: ["else"], end: "endfor" },
 };
 const NESTING_MAX = 32;
-const FAULTS_MAX = 50;
 
 /** @param workMax what the prompt's other templates leave of the limit. */
 export function scanTemplate(text: string, workMax: number = WORK_MAX): TemplateFacts {
+  return runAtOnce(scanInSlices(text, workMax));
+}
+
+/** The same, for a caller who lets other work run in between. */
+export function* scanInSlices(text: string, workMax: number): SlicedWork<TemplateFacts> {
   const scan = new TemplateScan(workMax);
   if (text.length > TEMPLATE_LENGTH_MAX) {
     scan.fault(0, `The template is ${text.length} characters long; the limit is ${TEMPLATE_LENGTH_MAX}.`, "LIMITS");
     return scan;
   }
   try {
-    scan.readTokens(readerOf(text).readTopLevelTokens(engine.options));
+    const tokens = readerOf(text).readTopLevelTokens(engine.options);
+    yield;
+    yield* scan.readTokens(tokens);
     scan.checkComparisons();
     scan.checkWork();
     if (scan.faults.length === 0) engine.parse(text);
@@ -109,7 +117,7 @@ class TemplateScan implements TemplateFacts {
    * Stops when no more faults are reported, since each Liquid error counts the lines before it; when tags are nested
    * too deeply, since each checks the tags around it; and when there is too much work.
    */
-  readTokens(tokens: readonly TopLevelToken[]): void {
+  *readTokens(tokens: readonly TopLevelToken[]): SlicedWork<void> {
     for (const token of tokens) {
       if (this.faults.length >= FAULTS_MAX || this.#open.length > NESTING_MAX || this.work > this.#workMax) return;
       if (this.#inComment) {
@@ -121,6 +129,7 @@ class TemplateScan implements TemplateFacts {
         this.#countWork(1);
         this.#add(scanExpression(readerOf(token.input, token.contentRange), "value"));
       }
+      yield;
     }
   }
 
