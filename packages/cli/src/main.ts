@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { CommandFailure, EXIT_INTERRUPTED } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
-import { describeWriteFailure } from "./file-failure.ts";
+import { describeWriteFailure } from "./files/file-failure.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
 import { decodeText, STDIN_NAME } from "./runs/read-text.ts";

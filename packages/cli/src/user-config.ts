@@ -1,8 +1,9 @@
-import { chmod, mkdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
-import { codeOf, describeReadFailure, describeWriteFailure } from "./file-failure.ts";
+import { codeOf, describeReadFailure, describeWriteFailure } from "./files/file-failure.ts";
+import { makeFolder } from "./files/make-folder.ts";
 
 /** The settings that `promptd login` and `promptd config set` store. */
 export interface UserConfig {
@@ -106,7 +107,7 @@ function readQuietly(env: CommandIo["env"]): Promise<UserConfig> {
 /** Writes a file that only its owner can read, atomically, so that nobody reads half of it. @throws CommandFailure. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path), 0o700);
     const target = await realpath(path).catch(() => path); // a symbolic link, as dotfile managers make them, stays a link
     const draft = `${target}.${process.pid}.tmp`;
     await writeFile(draft, text, { mode: 0o600 });

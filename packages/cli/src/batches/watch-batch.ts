@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";
-import { describeWriteFailure } from "../file-failure.ts";
+import { describeWriteFailure } from "../files/file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { createBatchView, formatBatch } from "./batch-view.ts";
 

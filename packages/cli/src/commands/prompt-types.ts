@@ -2,7 +2,7 @@ import { orderedInputs, parsePromptName, type PromptConfig, type TextInputField 
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../command.ts";
-import { describeWriteFailure } from "../file-failure.ts";
+import { describeWriteFailure } from "../files/file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { findVersion } from "../runs/find-version.ts";
 import { withSession } from "../session.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../command.ts";
-import { describeReadFailure } from "../file-failure.ts";
+import { describeReadFailure } from "../files/file-failure.ts";
 import { printableLine } from "../printable.ts";
 
 /**

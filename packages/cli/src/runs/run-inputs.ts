@@ -3,7 +3,7 @@ import type { PromptConfig } from "@promptd/contract";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
-import { describeReadFailure } from "../file-failure.ts";
+import { describeReadFailure } from "../files/file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { readJsonTexts } from "./json-texts.ts";
 import { readText, STDIN_NAME } from "./read-text.ts";

@@ -1,8 +1,9 @@
 import type { Run } from "@promptd/contract";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../command.ts";
-import { describeWriteFailure } from "../file-failure.ts";
+import { describeWriteFailure } from "../files/file-failure.ts";
+import { makeFolder } from "../files/make-folder.ts";
 
 export interface SavedFile {
   /** Index of the item in `outputs`, from 0. */
@@ -25,7 +26,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
  */
 export async function saveOutputs(run: Run, folder: string, io: CommandIo): Promise<SavedFile[]> {
   const directory = resolve(io.directory, folder);
-  await orWriteFailure(directory, run.runId, () => mkdir(directory, { recursive: true }));
+  await orWriteFailure(directory, run.runId, () => makeFolder(directory));
   const name = run.runId.replaceAll(/[^A-Za-z0-9-]/g, "_"); // an id cannot lead out of the folder
   const saved: SavedFile[] = [];
   for (const [output, item] of run.outputs.entries()) {

@@ -4,7 +4,7 @@ import { serveOnStdio } from "@promptd/mcp/stdio";
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
-import { describeFolderFailure } from "../../file-failure.ts";
+import { describeFolderFailure } from "../../files/file-failure.ts";
 import { readVersion } from "../../help-text.ts";
 import { printableLine } from "../../printable.ts";
 import { withSession } from "../../session.ts";

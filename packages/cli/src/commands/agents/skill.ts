@@ -1,10 +1,11 @@
 import type { Client } from "@promptd/client";
 import type { PromptSamples } from "@promptd/contract";
 import { describeInputs, describePrice, findPrompt, oneLine, type ShownPrompt } from "@promptd/mcp/describe";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../files/file-failure.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { exampleCommand } from "../../runs/example-command.ts";
 import { orExplained } from "../../runs/find-version.ts";
@@ -35,7 +36,7 @@ Wrote .claude/skills/cat-poem/SKILL.md.`,
 async function writeSkill(file: string, text: string, io: CommandIo): Promise<void> {
   const path = resolve(io.directory, file);
   try {
-    await mkdir(join(path, ".."), { recursive: true });
+    await makeFolder(join(path, ".."));
     await writeFile(path, text);
   } catch (error) {
     throw new CommandFailure(describeWriteFailure(file, error), { cause: error });

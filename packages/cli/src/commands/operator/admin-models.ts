@@ -3,7 +3,7 @@ import type { ModelLine } from "@promptd/server/operator";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
-import { describeReadFailure } from "../../file-failure.ts";
+import { describeReadFailure } from "../../files/file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { runAsOperator } from "./run-operator.ts";
 

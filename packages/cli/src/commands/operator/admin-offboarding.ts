@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../files/file-failure.ts";
 import { runAsOperator } from "./run-operator.ts";
 
 const USAGE = "<EMAIL|USERID>";

@@ -3,7 +3,7 @@ import type { PublishReport } from "@promptd/server/operator";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../files/file-failure.ts";
 import { readPromptFile } from "../prompt/author-files.ts";
 import { withPromptId } from "../prompt/prompt-id-line.ts";
 import { runAsOperator } from "./run-operator.ts";

@@ -2,7 +2,7 @@ import type { Authoring, PromptFile } from "@promptd/server/authoring";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../../command.ts";
-import { describeReadFailure } from "../../file-failure.ts";
+import { describeReadFailure } from "../../files/file-failure.ts";
 
 /** One sentence that says why a file could not be read. */
 export interface UnreadFile {

@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
-import { codeOf, describeWriteFailure } from "../../file-failure.ts";
+import { codeOf, describeWriteFailure } from "../../files/file-failure.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { listAll } from "./own-prompts.ts";
@@ -32,7 +33,7 @@ Wrote 1.`,
         const { name, text } = fileOf(await manage.send("getPrompt", { params: { promptId }, signal: io.signal }));
         const file = join(out, name);
         try {
-          await mkdir(resolve(io.directory, out), { recursive: true });
+          await makeFolder(resolve(io.directory, out));
           await writeFile(resolve(io.directory, file), text, { flag: args.flag("force") ? "w" : "wx" });
           written.push({ promptId, file });
         } catch (error) {

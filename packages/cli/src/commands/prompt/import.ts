@@ -1,8 +1,9 @@
 import type { CheckedImport } from "@promptd/server/authoring";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { codeOf, describeWriteFailure } from "../../file-failure.ts";
+import { codeOf, describeWriteFailure } from "../../files/file-failure.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 
@@ -56,7 +57,7 @@ Created 1.`,
 async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Promise<(Made & { file: string })[]> {
   const written: (Made & { file: string })[] = [];
   const names = new Set<string>();
-  if (made.length > 0) await makeFolder(out, io);
+  if (made.length > 0) await makeOutFolder(out, io);
   for (const one of made) {
     const file = join(out, freeName(one.name, names));
     const path = resolve(io.directory, file);
@@ -71,9 +72,9 @@ async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Pr
   return written;
 }
 
-async function makeFolder(out: string, io: CommandIo): Promise<void> {
+async function makeOutFolder(out: string, io: CommandIo): Promise<void> {
   try {
-    await mkdir(resolve(io.directory, out), { recursive: true });
+    await makeFolder(resolve(io.directory, out));
   } catch (error) {
     throw new CommandFailure(describeWriteFailure(out, error), { cause: error });
   }

@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ManageClient } from "@promptd/client/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../files/file-failure.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { AUTHOR_OPTION, findOwn, listAll, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";
@@ -76,7 +77,7 @@ Wrote prompts/tea-poem.prompt.md.`,
     const path = resolve(io.directory, file);
     if (!args.flag("force")) await refuseToOverwrite(path, file, pulled.text);
     try {
-      await mkdir(dirname(path), { recursive: true });
+      await makeFolder(dirname(path));
       await writeFile(path, pulled.text);
     } catch (error) {
       throw new CommandFailure(describeWriteFailure(file, error), { cause: error });

@@ -5,7 +5,7 @@ import type { PromptFile } from "@promptd/server/authoring";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeWriteFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../files/file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";

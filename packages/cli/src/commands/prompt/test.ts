@@ -3,7 +3,7 @@ import type { PromptFile } from "@promptd/server/authoring";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeReadFailure } from "../../file-failure.ts";
+import { describeReadFailure } from "../../files/file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { requirePromptFile, runAsAuthor } from "./author-files.ts";

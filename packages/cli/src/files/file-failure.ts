@@ -1,4 +1,4 @@
-import { printableLine } from "./printable.ts";
+import { printableLine } from "../printable.ts";
 
 /**
  * Says why a file could not be read. The system's own message would name its functions.
