@@ -3,7 +3,7 @@ import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { readCatalogueCache, refreshCatalogue } from "./catalogue-cache.ts";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { noteAbove } from "./terminal/status-line.ts";
-import { readConnection } from "./user-config.ts";
+import { describeMissingSecret, readConnection } from "./user-config.ts";
 
 export interface Session {
   readonly client: Client;
@@ -16,12 +16,9 @@ export interface Session {
  * @throws CommandFailure when no key is set or the URL is not valid.
  */
 export async function withSession<Result>(io: CommandIo, work: (session: Session) => Promise<Result>): Promise<Result> {
-  const { url, apiKey } = await readConnection(io.env);
-  if (apiKey === null) {
-    throw new CommandFailure("No API key is set.", {
-      hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_API_KEY.',
-    });
-  }
+  const connection = await readConnection(io.env);
+  const { url, apiKey } = connection;
+  if (apiKey === null) throw describeMissingSecret("apiKey", connection);
   const cached = await readCatalogueCache(io.env, url);
   let isStale = false;
   const client = orBadAddress(() =>
@@ -47,12 +44,9 @@ export async function withManagement<Result>(
   io: CommandIo,
   work: (manage: ManageClient, baseUrl: string) => Promise<Result>,
 ): Promise<Result> {
-  const { url, token } = await readConnection(io.env);
-  if (token === null) {
-    throw new CommandFailure("No management token is set; an API key is only for runs.", {
-      hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_TOKEN.',
-    });
-  }
+  const connection = await readConnection(io.env);
+  const { url, token } = connection;
+  if (token === null) throw describeMissingSecret("token", connection);
   const onWarning = (message: string): void => noteAbove(io, message);
   return work(
     orBadAddress(() => createManageClient({ baseUrl: url, token, fetch: io.fetch, onWarning })),

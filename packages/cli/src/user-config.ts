@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { codeOf, describeReadFailure, describeWriteFailure } from "./files/file-failure.ts";
 import { makeFolder } from "./files/make-folder.ts";
+import { printableLine } from "./printable.ts";
 
 /** The settings that `promptd login` and `promptd config set` store. */
 export interface UserConfig {
@@ -25,6 +26,8 @@ export interface Connection {
   readonly apiKeyOrigin: Origin;
   readonly token: string | null;
   readonly tokenOrigin: Origin;
+  /** What is stored for a server other than this one, which must not get it. */
+  readonly unused: UserConfig;
 }
 
 /** Where `promptd serve` listens by default. */
@@ -57,7 +60,15 @@ export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig>
 /** Returns the stored settings for the server at this URL. A server never gets another server's secrets. */
 export async function readSecretsFor(url: string, env: CommandIo["env"]): Promise<UserConfig> {
   const config = await readUserConfig(env);
-  return (config.url ?? URL_DEFAULT).replace(/\/+$/, "") === url ? config : NOTHING;
+  return isFor(url, config) ? config : NOTHING;
+}
+
+function isFor(url: string, config: UserConfig): boolean {
+  return normalAddress(config.url ?? URL_DEFAULT) === normalAddress(url);
+}
+
+function normalAddress(url: string): string {
+  return (URL.parse(url)?.href ?? url).replace(/\/+$/, "");
 }
 
 export async function writeUserConfig(env: CommandIo["env"], config: UserConfig): Promise<void> {
@@ -75,17 +86,35 @@ export async function readConnection(env: CommandIo["env"]): Promise<Connection>
   const url = present(env["PROMPTD_URL"]);
   const apiKey = present(env["PROMPTD_API_KEY"]);
   const token = present(env["PROMPTD_TOKEN"]);
-  const config = url !== null && apiKey !== null ? await readQuietly(env) : await readUserConfig(env);
-  const secrets = { apiKey: apiKey ?? config.apiKey, token: token ?? config.token };
+  const file = url !== null && apiKey !== null ? await readQuietly(env) : await readUserConfig(env);
+  const isOther = url !== null && !isFor(url, file);
+  const stored = isOther ? NOTHING : file;
+  const secrets = { apiKey: apiKey ?? stored.apiKey, token: token ?? stored.token };
   refuseBroken("API key", secrets.apiKey, apiKey === null ? configPath(env) : "PROMPTD_API_KEY");
   refuseBroken("management token", secrets.token, token === null ? configPath(env) : "PROMPTD_TOKEN");
   return {
-    url: url ?? config.url ?? URL_DEFAULT,
-    urlOrigin: originOf(url, config.url),
+    url: url ?? file.url ?? URL_DEFAULT,
+    urlOrigin: originOf(url, file.url),
     ...secrets,
-    apiKeyOrigin: originOf(apiKey, config.apiKey),
-    tokenOrigin: originOf(token, config.token),
+    apiKeyOrigin: originOf(apiKey, stored.apiKey),
+    tokenOrigin: originOf(token, stored.token),
+    unused: isOther ? { ...file, url: file.url ?? URL_DEFAULT } : NOTHING,
   };
+}
+
+/** Says why a command that needs a key or token cannot run, and what to do. */
+export function describeMissingSecret(name: "apiKey" | "token", { url, unused }: Connection): CommandFailure {
+  const [what, variable] = name === "apiKey" ? ["API key", "PROMPTD_API_KEY"] : ["management token", "PROMPTD_TOKEN"];
+  const hint = (login: string) => `Sign in with "${login}", or set the environment variable ${variable}.`;
+  if (unused[name] !== null) {
+    const here = printableLine(url);
+    const other = printableLine(unused.url ?? "");
+    return new CommandFailure(`No ${what} is set for ${here}. The stored one is for ${other} and is sent only there.`, {
+      hint: hint(`promptd login ${here}`),
+    });
+  }
+  const more = name === "apiKey" ? "" : "; an API key is only for runs";
+  return new CommandFailure(`No ${what} is set${more}.`, { hint: hint("promptd login") });
 }
 
 /** Sending a malformed secret would look like a failed connection, with the secret in the message. */

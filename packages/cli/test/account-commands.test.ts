@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
 
@@ -54,6 +55,49 @@ describe("config", () => {
     delete env["PROMPTD_API_KEY"];
     await run("config", "set", "api-key", "-");
     expect((await run("config", "get", "api-key")).stdout).toBe("pd_typed\n");
+  });
+
+  test("a stored key and token are never sent to another address, and the refusal says where they belong", async () => {
+    const commands = { ...END_USER_COMMANDS, ...AUTHOR_COMMANDS };
+    const { run, runJson, env, baseUrl, seen } = await setup({}, commands);
+    delete env["PROMPTD_URL"];
+    delete env["PROMPTD_API_KEY"];
+    await run("config", "set", "url", "https://promptd.example.org/");
+    await run("config", "set", "api-key", "pd_x");
+    await run("config", "set", "token", "pdm_x");
+    env["PROMPTD_URL"] = baseUrl;
+    const why = `is set for ${baseUrl}. The stored one is for https://promptd.example.org/ and is sent only there.`;
+    const next = `Sign in with "promptd login ${baseUrl}", or set the environment variable`;
+    expect((await run("me")).stderr).toBe(`No API key ${why}\n${next} PROMPTD_API_KEY.\n`);
+    expect((await run("keys", "list")).stderr).toBe(`No management token ${why}\n${next} PROMPTD_TOKEN.\n`);
+    expect((await run("prompt", "list")).stderr).toBe(`No management token ${why}\n${next} PROMPTD_TOKEN.\n`);
+    expect(await runJson("config", "get")).toMatchObject({ url: baseUrl, apiKey: null, token: null });
+    expect(seen).toEqual([]);
+  });
+
+  test("a stored key is sent to the same address in another spelling, and a key of the environment to any", async () => {
+    const { run, env, baseUrl, seen } = await setup();
+    await run("config", "set", "api-key", "pd_stored");
+    delete env["PROMPTD_API_KEY"];
+    env["PROMPTD_URL"] = `${baseUrl.replace("http:", "HTTP:")}/`;
+    await run("me");
+    expect(seen[0]?.headers.authorization).toBe("Bearer pd_stored");
+    await run("config", "set", "url", "https://promptd.example.org");
+    env["PROMPTD_API_KEY"] = "pd_given";
+    await run("me");
+    expect(seen.at(-1)?.headers.authorization).toBe("Bearer pd_given");
+  });
+
+  test("the first key or token is stored with the address in use; a later one says if it is for another", async () => {
+    const { run, env, home, baseUrl } = await setup();
+    delete env["PROMPTD_API_KEY"];
+    expect((await run("config", "set", "api-key", "pd_x")).stderr).toBe("");
+    const stored: unknown = JSON.parse(await readFile(join(home, ".config/promptd/config.json"), "utf8"));
+    expect(stored).toEqual({ url: baseUrl, apiKey: "pd_x" });
+    env["PROMPTD_URL"] = "https://promptd.example.org";
+    expect((await run("config", "set", "token", "pdm_x")).stderr).toBe(
+      `It is for ${baseUrl}, not for the address in PROMPTD_URL.\n`,
+    );
   });
 
   test("a relative XDG_CONFIG_HOME is ignored, because it would name another folder in each directory", async () => {
@@ -189,7 +233,7 @@ describe("doctor", () => {
     const { run, env, home, baseUrl } = await setup(healthy);
     delete env["PROMPTD_API_KEY"];
     expect((await run("doctor")).stdout).toMatch(
-      /FAILED\s+API key\s+No API key is set\. Sign in with "promptd login"\./,
+      /FAILED\s+API key\s+No API key is set\. Sign in with "promptd login", or set the environment variable PROMPTD_API_KEY\./,
     );
     await run("config", "set", "url", baseUrl);
     const path = join(home, ".config/promptd/config.json");

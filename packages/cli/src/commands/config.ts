@@ -1,5 +1,6 @@
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
+import { printableLine } from "../printable.ts";
 import { suggestName } from "@promptd/contract";
 import {
   configPath,
@@ -19,7 +20,7 @@ const VARIABLES = {
   token: "PROMPTD_TOKEN",
 } as const satisfies Record<Name, string>;
 
-const ABOUT = `Names: url (the server's address), api-key (for runs), and token (for keys, credits, usage, and your prompts). They are stored in ~/.config/promptd/config.json (or under $XDG_CONFIG_HOME), and only you can read them. The environment variables PROMPTD_URL, PROMPTD_API_KEY, and PROMPTD_TOKEN override them.`;
+const ABOUT = `Names: url (the server's address), api-key (for runs), and token (for keys, credits, usage, and your prompts). They are stored in ~/.config/promptd/config.json (or under $XDG_CONFIG_HOME), and only you can read them. The environment variables PROMPTD_URL, PROMPTD_API_KEY, and PROMPTD_TOKEN override them. The stored key and token are sent only to the stored address.`;
 
 export const configSet: Command = {
   summary: "Store the server's address, your API key, or your management token",
@@ -38,8 +39,14 @@ Stored api-key in ~/.config/promptd/config.json.`,
     const value = (given === "-" ? await readHidden(name, io) : given).trim();
     checkValue(name, value);
     const config = await readUserConfig(io.env);
-    await writeUserConfig(io.env, { ...config, [NAMES[name]]: value });
+    const isFirst = Object.values(config).every((stored) => stored === null);
+    const url = isFirst ? (await readConnection(io.env)).url : config.url; // a key belongs to the server in use
+    await writeUserConfig(io.env, { ...config, url, [NAMES[name]]: value });
     io.result({ name, path: configPath(io.env) }, `Stored ${name} in ${configPath(io.env)}.`);
+    const { unused } = await readConnection(io.env);
+    if (name !== "url" && unused[NAMES[name]] !== null) {
+      io.note(`It is for ${printableLine(unused.url ?? "")}, not for the address in PROMPTD_URL.`);
+    }
     const variable = VARIABLES[name];
     if ((io.env[variable] ?? "") !== "") io.note(`The environment variable ${variable} is set and overrides it.`);
   },

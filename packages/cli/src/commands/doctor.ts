@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { explainError } from "../explain-error.ts";
 import { formatTable } from "../output.ts";
-import { configPath, readConnection, readUserConfig } from "../user-config.ts";
+import { configPath, describeMissingSecret, readConnection, readUserConfig } from "../user-config.ts";
 
 type State = "ok" | "failed" | "skipped";
 
@@ -89,9 +89,10 @@ async function checkPath(io: CommandIo, path: string): Promise<string> {
 }
 
 async function checkKey(io: CommandIo): Promise<string> {
-  const { url, apiKey, apiKeyOrigin, token } = await readConnection(io.env);
+  const connection = await readConnection(io.env);
+  const { url, apiKey, apiKeyOrigin, token } = connection;
   if (apiKey === null && token !== null) return "not set; needed for runs and search, but not for your own prompts";
-  if (apiKey === null) throw new Error('No API key is set. Sign in with "promptd login".');
+  if (apiKey === null) throw describeMissingSecret("apiKey", connection);
   const client = openClient(url, apiKey, io);
   const profile = await client.me.get({ signal: io.signal });
   const { credits } = await client.me.credits({ signal: io.signal });

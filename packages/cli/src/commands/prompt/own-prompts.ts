@@ -28,12 +28,9 @@ export async function runOnServerOrLocally<Result>(
   io: CommandIo,
   { onServer, locally }: ServerOrLocal<Result>,
 ): Promise<Result> {
-  const isHere = args.flag("here") || args.text("author") !== undefined;
-  return isHere || !(await hasToken(io)) ? locally() : withManagement(io, onServer);
-}
-
-async function hasToken(io: CommandIo): Promise<boolean> {
-  return (await readConnection(io.env)).token !== null;
+  if (args.flag("here") || args.text("author") !== undefined) return locally();
+  const { token, unused } = await readConnection(io.env);
+  return (token ?? unused.token) === null ? locally() : withManagement(io, onServer);
 }
 
 /**
