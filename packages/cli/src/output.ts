@@ -18,6 +18,17 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
+/** Says each distinct warning once: thousands of prompts often share one. */
+export function describeSaid(
+  kind: string,
+  said: readonly { readonly file: string; readonly text: string }[],
+): string[] {
+  return [...Map.groupBy(said, ({ text }) => text)].map(([text, [first, ...others]]) => {
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    return `${kind}: ${printableLine(first?.file ?? "")}${more}: ${text}`;
+  });
+}
+
 /** Formats a finished run for a person: only its outputs. Everything else is in the JSON document. */
 export function formatRun(run: Run): string {
   if (run.outputs.length === 0) return `${run.runId} is ${run.runStatus}.`;

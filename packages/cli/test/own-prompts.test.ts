@@ -217,3 +217,12 @@ For the database of a server on this machine: set PROMPTD_DATA_DIR or DATABASE_U
   const listed = await runCommandHere(["prompt", "list", "--author", "ada@example.org"], own);
   expect(listed.stderr).toContain("contains no promptd database, and none was created.");
 });
+
+test("an author reads a warning that many published files share only once", async () => {
+  await write("one.prompt.md", TEA.replaceAll(/tea/gi, "one"));
+  await write("two.prompt.md", TEA.replaceAll(/tea/gi, "two"));
+  const { token } = await ada.token(["prompts:write"]);
+  const own = { env: { ...env, PROMPTD_TOKEN: token }, directory };
+  const { stderr } = await runCommandHere(["prompt", "publish", "one.prompt.md", "two.prompt.md"], own);
+  expect(stderr).toMatch(/^warning: one\.prompt\.md and 1 more: sandbox\/text is a sandbox model.*\n$/);
+});

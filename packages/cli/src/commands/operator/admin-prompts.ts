@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../files/file-failure.ts";
+import { describeSaid } from "../../output.ts";
 import { readPromptFile } from "../prompt/author-files.ts";
 import { withPromptId } from "../prompt/prompt-id-line.ts";
 import { runAsOperator } from "./run-operator.ts";
@@ -46,7 +47,8 @@ Published 1.`,
     });
     const { published, warnings } = report;
     const faults = [...unread, ...report.faults];
-    for (const note of describeWarnings(warnings)) io.note(note);
+    const warned = warnings.map(({ file, title, text }) => ({ file: `${file} (${title})`, text }));
+    for (const line of describeSaid("warning", warned)) io.note(line);
     if (faults.length === read.length) throw new CommandFailure(faults.join("\n"));
     for (const fault of faults) io.note(fault);
     if (sampled !== null) await writeText(sampled, io);
@@ -83,14 +85,6 @@ async function writeText({ name, text }: PromptFile, io: CommandIo): Promise<voi
   } catch (error) {
     io.note(describeWriteFailure(name, error));
   }
-}
-
-/** Prints each distinct warning once: thousands of prompts often share one. */
-function describeWarnings(warnings: PublishReport["warnings"]): string[] {
-  return [...Map.groupBy(warnings, (warning) => warning.text)].map(([text, [first, ...others]]) => {
-    const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    return `warning: ${first?.file} (${first?.title})${more}: ${text}`;
-  });
 }
 
 export const promptUnpublish: Command = {

@@ -2,7 +2,7 @@ import type { ManageClient } from "@promptd/client/manage";
 import type { PromptFileCheck } from "@promptd/contract/manage";
 import type { PromptFile } from "@promptd/server/authoring";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { formatPromptPrice } from "../../output.ts";
+import { describeSaid, formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 import { runOnServerOrLocally } from "./own-prompts.ts";
@@ -71,15 +71,11 @@ function describeFile({ file, validation }: CheckedFile): string {
     .join("\n");
 }
 
-/** Prints each distinct warning once: many files often share one. */
 function noteWarnings(checked: readonly CheckedFile[], io: CommandIo): void {
   for (const kind of ["warnings", "notes"] as const) {
-    const all = checked.flatMap(({ file, validation }) =>
+    const said = checked.flatMap(({ file, validation }) =>
       validation.prompts.flatMap((prompt) => prompt[kind].map((text) => ({ file, text }))),
     );
-    for (const [text, [first, ...others]] of Map.groupBy(all, (one) => one.text)) {
-      const more = others.length === 0 ? "" : ` and ${others.length} more`;
-      io.note(`${kind.slice(0, -1)}: ${printableLine(first?.file ?? "")}${more}: ${text}`);
-    }
+    for (const line of describeSaid(kind.slice(0, -1), said)) io.note(line);
   }
 }

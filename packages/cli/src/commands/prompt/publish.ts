@@ -3,6 +3,7 @@ import type { ManageClient } from "@promptd/client/manage";
 import type { PromptPublication } from "@promptd/contract/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { explainError } from "../../explain-error.ts";
+import { describeSaid } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { promptPublish as publishHere } from "../operator/admin-prompts.ts";
 import { readPromptFile } from "./author-files.ts";
@@ -96,7 +97,8 @@ async function publishThere(manage: ManageClient, args: CommandArgs, io: Command
   if (sampleRun !== undefined) failures.push(...(await takeSample(manage, { published, runId: sampleRun, io })));
   if (published.length === 0) throw new CommandFailure(failures.join("\n"));
   for (const failure of failures) io.note(failure);
-  for (const { file, warnings } of published) for (const text of warnings) io.note(`warning: ${file}: ${text}`);
+  const warned = published.flatMap(({ file, warnings }) => warnings.map((text) => ({ file, text })));
+  for (const line of describeSaid("warning", warned)) io.note(line);
   const made = published.filter(({ outcome }) => outcome !== "unchanged");
   const lines = made.map((one) => `${one.outcome}  v${one.version}  ${one.slug}  ${printableLine(one.title)}`);
   const unchanged = published.length - made.length;
