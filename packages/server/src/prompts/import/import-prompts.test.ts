@@ -87,6 +87,26 @@ describe("a stored prompt of OpenAI", () => {
     expect(source.definition.steps[0]).toMatchObject({ template: "Name a tea.", instructions: "" });
   });
 
+  test("notes what its model is called here, and that a retired model is replaced by its successor", () => {
+    expect(importOne("openai", OPENAI).notes).toContain(
+      "Here the model gpt-4.1-mini-2025-04-14 is openai/gpt-4.1-mini.",
+    );
+    const named = JSON.stringify({ model: "openai/gpt-4.1-mini", input: "Hi" });
+    expect(importOne("openai", named).notes).toEqual([]);
+    const entries = catalogue.entries.map((entry) =>
+      entry.model === "openai/gpt-4.1-mini"
+        ? { ...entry, status: "retired" as const, successor: "openai/gpt-5.2" }
+        : entry,
+    );
+    const later = {
+      ...catalogue,
+      entries,
+      find: (model: string) => entries.find((one) => one.model === model) ?? null,
+    };
+    const [file] = importPrompts({ name: "x.json", text: named }, "openai", later);
+    expect(file?.notes).toEqual(["The model openai/gpt-4.1-mini is retired. Its successor is used: openai/gpt-5.2."]);
+  });
+
   test("with an unknown model gets another model, with a note", () => {
     const { source, notes } = importOne("openai", JSON.stringify({ model: "gpt-99", input: "Hi" }));
     expect(source.definition.steps[0]).toMatchObject({ model: "sandbox/text", role: { name: "text-default" } });

@@ -47,11 +47,12 @@ export interface ImportedFile extends PromptFile {
 
 export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): ImportedFile {
   const notes = [...prompt.notes];
-  const entry = findModel(prompt.model, catalogue);
+  const found = findModel(prompt.model, catalogue);
+  const entry = found?.status === "retired" ? successorOf(found, catalogue) : found;
   const model = entry?.model ?? USUAL_ROLE;
   if (entry === null) notes.push(modelNote(prompt.model));
-  else if (prompt.model !== null && prompt.model !== entry.model)
-    notes.push(`The model was ${prompt.model}. Here it is ${model}, which is the same model or its successor.`);
+  else if (entry !== found) notes.push(`The model ${prompt.model} is retired. Its successor is used: ${model}.`);
+  else if (prompt.model !== model) notes.push(`Here the model ${prompt.model} is ${model}.`);
   const convert = (text: string): string => {
     const { text: converted, notes: lost } = convertTemplate(text, prompt.syntax);
     const { text: readable, notes: unread } = leaveOutUnread(converted);
@@ -113,8 +114,7 @@ function fileName(name: string): string {
 }
 
 /**
- * Finds a model by its name here, or by the provider's name without a trailing date. Replaces a retired model by its
- * successor.
+ * Finds a model by its name here, or by the provider's name without a trailing date.
  */
 function findModel(name: string | null, catalogue: Catalogue): CatalogueEntry | null {
   if (name === null) return null;
@@ -124,13 +124,16 @@ function findModel(name: string | null, catalogue: Catalogue): CatalogueEntry | 
   );
   const short = bare.replace(/-(?:\d{4}-?\d{2}-?\d{2}|latest)$/, "");
   const texts = catalogue.entries.filter(({ modality }) => modality === "text");
-  const found =
+  return (
     catalogue.find(name.replace(":", "/")) ??
     texts.find(({ providerModel }) => providerModel === bare) ??
     texts.find(({ providerModel }) => providerModel === short || providerModel.startsWith(`${short}-2`)) ??
-    null;
-  if (found?.status !== "retired") return found;
-  return found.successor === undefined ? null : catalogue.find(found.successor);
+    null
+  );
+}
+
+function successorOf({ successor }: CatalogueEntry, catalogue: Catalogue): CatalogueEntry | null {
+  return successor === undefined ? null : catalogue.find(successor);
 }
 
 interface SplitMessages {
