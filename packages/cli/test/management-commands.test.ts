@@ -99,6 +99,7 @@ describe("login", () => {
 
   test.each([
     [["localhost:1"], "The address must begin with http:// or https://"],
+    [["--token", ""], "No API key (pd_…) or management token (pdm_…) was given."],
     [["--token", "sk-123"], "That is neither an API key (pd_…) nor a management token (pdm_…)."],
     [["--no-browser"], "This terminal cannot prompt for input.\nPass it on standard input: promptd login --token -"],
   ])("%j is refused, and nothing is stored", async (argv, sentence) => {

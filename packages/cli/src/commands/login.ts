@@ -96,6 +96,7 @@ async function readSecret(args: CommandArgs, url: string, io: CommandIo): Promis
 function requireSecret(text: string): string {
   const secret = text.trim();
   if (/^pdm?_[\x21-\x7e]{1,256}$/.test(secret)) return secret;
+  if (secret === "") throw new CommandFailure("No API key (pd_…) or management token (pdm_…) was given.");
   throw new CommandFailure("That is neither an API key (pd_…) nor a management token (pdm_…). Copy all of it.");
 }
 

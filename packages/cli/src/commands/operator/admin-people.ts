@@ -33,5 +33,8 @@ The link works once, within an hour, and signs in at once.`,
         ? "The link works once, within an hour, and asks for a new password."
         : "The link works once, within an hour, and signs in at once.",
     );
+    if (["PORT", "PROMPTD_PUBLIC_URL"].every((name) => (io.env[name] ?? "") === "")) {
+      io.note("If the server has another address, run the command again with the server's PORT or PROMPTD_PUBLIC_URL.");
+    }
   },
 };
