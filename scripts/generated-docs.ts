@@ -8,7 +8,7 @@ import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import type { CommandTable } from "../packages/cli/src/command.ts";
 import { AUTHOR_COMMANDS } from "../packages/cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
-import { describeCommand } from "../packages/cli/src/help-text.ts";
+import { describeOnPage } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
 import { describeChart } from "./performance-chart.ts";
 import { describePerformance } from "./performance-page.ts";
@@ -91,21 +91,38 @@ function describeIssues(): string {
   return ISSUE_CODES.map((code) => `\`${code}\``).join(", ");
 }
 
-/** The content of `data`, from the OpenAPI document's examples, which a test checks against the contract's schemas. */
+/** Responses that are not JSON documents; other sections describe them. */
+const STREAMS: Partial<Record<EndpointName, string>> = {
+  followRun: "A stream: see [following a run](#following-a-run).",
+  getBatchResults: "JSON Lines or CSV: see [batches](batches.md#over-http).",
+};
+
+/**
+ * The content of `data`, from the OpenAPI document's examples, which a test checks against the contract's schemas. What
+ * an earlier response has shown is not repeated.
+ */
 function describeAnswers(): string {
-  return (Object.keys(ENDPOINTS) as EndpointName[])
-    .map((name) => {
-      const { method, path } = ENDPOINTS[name];
-      const data = JSON.stringify(ENDPOINT_EXAMPLES[name].data, null, 2);
-      return `### ${method} ${path}\n\n\`\`\`json\n${data}\n\`\`\``;
-    })
-    .join("\n\n");
+  const titles = new Map<string, string>();
+  const parts = (Object.keys(ENDPOINTS) as EndpointName[]).map((name) => {
+    const { method, path } = ENDPOINTS[name];
+    const answer = JSON.stringify(ENDPOINT_EXAMPLES[name].data, leaveOutConfig, 2);
+    const earlier = titles.get(answer);
+    if (earlier === undefined) titles.set(answer, `${method} ${path}`);
+    const same = earlier === undefined ? undefined : `As for \`${earlier}\`.`;
+    return `### ${method} ${path}\n\n${STREAMS[name] ?? same ?? `\`\`\`json\n${answer}\n\`\`\``}`;
+  });
+  return parts.join("\n\n");
+}
+
+/** It is the same object as `configs` in the results of a search. */
+function leaveOutConfig(key: string, value: unknown): unknown {
+  return key === "config" ? {} : value;
 }
 
 async function describeCommands(table: CommandTable): Promise<string> {
   const parts = await Promise.all(
     Object.entries(table).map(async ([name, load]) => {
-      const help = describeCommand(name, await load());
+      const help = describeOnPage(name, await load());
       return `### promptd ${name}\n\n\`\`\`text\n${help}\n\`\`\``;
     }),
   );

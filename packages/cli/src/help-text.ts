@@ -62,13 +62,25 @@ ${COMMON}`;
 
 /** Returns the output of `promptd <command> --help`. */
 export function describeCommand(name: string, command: Command): string {
-  const flags = Object.entries({ ...command.options, ...COMMON_OPTIONS }).map(([key, option]): [string, string] => [
+  return describeWithFlags(name, command, { ...command.options, ...COMMON_OPTIONS });
+}
+
+/** Describes a command on a page that describes the flags of all commands once. */
+export function describeOnPage(name: string, command: Command): string {
+  return describeWithFlags(name, command, command.options);
+}
+
+function describeWithFlags(name: string, command: Command, options: Readonly<Record<string, CommandOption>>): string {
+  const flags = Object.entries(options).map(([key, option]): [string, string] => [
     flagName(key, option),
     `${option.summary}${option.isRequired === true ? " (required)" : ""}${option.multiple === true ? " (can be repeated)" : ""}`,
   ]);
-  const details = command.details === undefined ? "" : `\n${wrapLines(command.details)}\n`;
-  const session = command.session === "" ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
-  return `${command.summary}\n\nUsage: ${usageOf(name, command)} [flags]\n${details}\nFlags:\n${alignRows(flags)}${session}`;
+  const details = command.details === undefined ? [] : [wrapLines(command.details)];
+  const flagLines = flags.length === 0 ? [] : [`Flags:\n${alignRows(flags)}`];
+  const session = command.session === "" ? [] : [`Example:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`];
+  return [command.summary, `Usage: ${usageOf(name, command)} [flags]`, ...details, ...flagLines, ...session].join(
+    "\n\n",
+  );
 }
 
 function flagName(key: string, option: CommandOption): string {
