@@ -197,6 +197,7 @@ async function expectReceiver(child: ReturnType<typeof startProgram>): Promise<v
     (await fetch(url, { method: "POST", body, headers: sent })).status;
   expect(await send(headers)).toBe(204);
   expect([400, 401]).toContain(await send({ ...headers, "webhook-signature": "v1,AAAA", "x-signature": "00" }));
+  expect([400, 401]).toContain(await send({}));
 }
 
 async function checkPromptFile(block: Block, folder: string): Promise<void> {
