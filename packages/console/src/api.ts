@@ -217,11 +217,15 @@ export const journalQuery = growingList(
   ({ entryId }) => entryId,
 );
 
-export const keysQuery = growingList(
-  ["keys"],
-  (query, signal) => manage.send("listKeys", { query, signal }),
-  ({ keyId }) => keyId,
-);
+/** All lists of keys, to reload them. */
+export const KEYS = ["keys"] as const;
+
+export const keysQuery = (revoked: "with" | "without") =>
+  growingList(
+    [...KEYS, revoked],
+    (query, signal) => manage.send("listKeys", { query: { ...query, revoked }, signal }),
+    ({ keyId }) => keyId,
+  );
 
 /** Creates a run without waiting for it. The same `key` never creates two runs. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {

@@ -71,6 +71,7 @@ const keys = createRoute({
   path: "/keys",
   validateSearch: (search: Record<string, unknown>): KeysSearch => ({
     new: search["new"] === undefined ? undefined : 1,
+    revoked: oneOf(search["revoked"], ["with"]),
   }),
   component: lazyRouteComponent(() => import("./screens/keys/keys.tsx"), "KeysScreen"),
 });

@@ -26,6 +26,8 @@ export interface RunsSearch extends TimeSearch {
 export interface KeysSearch {
   /** Set while the dialog for a new key is open. */
   readonly new?: 1 | undefined;
+  /** Set while revoked keys are shown too. */
+  readonly revoked?: "with" | undefined;
 }
 /** Runs of all accounts. */
 export interface InstallationRunsSearch extends TimeSearch {

@@ -15,17 +15,18 @@ KEY                                   DISPLAY        NAME    STATE  LAST USED   
 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  pd_01234…6789  laptop  valid  2026-11-20  203.0.113.24  12 runs, 96 credits`,
   options: { all: { type: "boolean", summary: "include revoked and expired keys" } },
   async run(args, io) {
+    const isWhole = args.flag("all");
     const all = await withManagement(io, async (manage) => {
       const rows: Key[] = [];
       for (let hasMore = true; hasMore;) {
-        const query = { limit: 50, startingAfter: rows.at(-1)?.keyId };
+        const query = { limit: 50, startingAfter: rows.at(-1)?.keyId, revoked: isWhole ? "with" : "without" } as const;
         const page = await manage.send("listKeys", { query, signal: io.signal });
         rows.push(...page.rows);
         hasMore = page.hasMore && page.rows.length > 0;
       }
       return rows;
     });
-    const rows = all.filter((key) => args.flag("all") || key.state === "valid");
+    const rows = all.filter((key) => isWhole || key.state === "valid");
     const header = ["KEY", "DISPLAY", "NAME", "STATE", "LAST USED", "FROM", "30 DAYS"];
     io.result({ rows }, rows.length === 0 ? "No keys." : formatTable([header, ...rows.map(formatKey)]));
   },

@@ -1,4 +1,5 @@
 import type { Scope } from "../credentials.ts";
+import type { PageQuery } from "../pages.ts";
 import type { RecentUsage } from "./usage.ts";
 
 /** An API key in a list. The whole key cannot be shown again. */
@@ -27,6 +28,11 @@ export interface Key {
 
 export const KEY_STATES = ["valid", "expired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
+
+export interface ListKeysQuery extends PageQuery {
+  /** `without` leaves out revoked keys. Default: `with`. */
+  readonly revoked?: "with" | "without" | undefined;
+}
 
 export interface CreatedKey extends Key {
   /** The whole key. It is shown only this once. */

@@ -1,6 +1,6 @@
 /** All SQL for API keys, except admission (sql/key-plan-and-rate-limit.sql) and creating runs (runs/sql/create.sql). */
-import type { Page, PageQuery } from "@promptd/contract";
-import type { Key } from "@promptd/contract/manage";
+import type { Page } from "@promptd/contract";
+import type { Key, ListKeysQuery } from "@promptd/contract/manage";
 import { queryAnswer, queryAnswers } from "../platform/database/answers.ts";
 import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
@@ -65,12 +65,12 @@ export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
 }
 
 /** Newest first. */
-export function readKeyPage(db: Queryable, accountId: string, page: PageQuery): Promise<Page<ApiKey>> {
-  return readPage(db, page, {
+export function readKeyPage(db: Queryable, accountId: string, query: ListKeysQuery): Promise<Page<ApiKey>> {
+  return readPage(db, query, {
     what: "key",
     columns: COLUMNS,
     from: "api_keys k",
-    where: "k.account_id = $1",
+    where: `k.account_id = $1${query.revoked === "without" ? " and k.revoked_at is null" : ""}`,
     values: [accountId],
     id: "k.id",
   });

@@ -1,5 +1,5 @@
 /** API keys over the management API: who may do what with them, and what a key shows. */
-import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
+import { MANAGE_ENDPOINTS, type ListKeysQuery } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { imagePrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -120,6 +120,19 @@ describe("a key", () => {
     expect([revoked.state, await status(rolled.apiKey)]).toEqual(["revoked", 401]);
     const again = await ada.client.send("revokeKey", { params: { keyId: rolled.keyId } });
     expect(again.revokedAt).toBe(revoked.revokedAt);
+  });
+
+  test("that is revoked is left out of the list on request, but an expired one is not", async () => {
+    const person = await createTestPerson(server);
+    const create = (name: string) => person.client.send("createKey", { body: { name } });
+    const [valid, expired, revoked] = [await create("valid"), await create("expired"), await create("revoked")];
+    await person.client.send("revokeKey", { params: { keyId: revoked.keyId } });
+    await server.app.db.query("update api_keys set expires_at = promptd_now() where id = $1", [expired.keyId]);
+    const list = async (query: ListKeysQuery) =>
+      (await person.client.send("listKeys", { query })).rows.map(({ keyId }) => keyId);
+    expect(await list({})).toEqual([revoked.keyId, expired.keyId, valid.keyId]);
+    expect(await list({ revoked: "without" })).toEqual([expired.keyId, valid.keyId]);
+    expect(await list({ revoked: "without", limit: 1, startingAfter: expired.keyId })).toEqual([valid.keyId]);
   });
 
   test.each([

@@ -9,7 +9,7 @@ import { Select } from "../ui/field.tsx";
 /** Keys that may run this prompt, with the newest preselected. Undefined while they load. */
 export function useKeyChoice(promptId: string) {
   const [keyId, choose] = useState<string | null>(null);
-  const { data } = useInfiniteQuery(keysQuery);
+  const { data } = useInfiniteQuery(keysQuery("without"));
   const keys = data?.pages
     .flatMap((page) => page.rows)
     .filter(({ state, promptIds }) => state === "valid" && (promptIds === null || promptIds.includes(promptId)));

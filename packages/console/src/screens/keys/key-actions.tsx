@@ -3,7 +3,7 @@ import type { CreatedKey, Key } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { Ellipsis, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { keysQuery, manage } from "../../api.ts";
+import { KEYS, manage } from "../../api.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { formatTime, nameIn } from "../../components/format.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -106,7 +106,7 @@ function RevokeKey({ row, isOpen, onClose }: DialogProps) {
       onSubmit={async () => {
         await manage.send("revokeKey", { params: { keyId: row.keyId } });
         toast("Key revoked");
-        await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+        await queries.invalidateQueries({ queryKey: KEYS });
       }}
     />
   );

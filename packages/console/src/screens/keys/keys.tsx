@@ -3,12 +3,12 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
-import { keysQuery } from "../../api.ts";
-import { ListPanel } from "../../components/list-panel.tsx";
+import { KEYS, keysQuery } from "../../api.ts";
+import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Empty } from "../../components/ui/empty.tsx";
 import { ACTIONS_COLUMN, NAME_OF_ROW, Table, Td } from "../../components/ui/table.tsx";
@@ -21,13 +21,17 @@ export function KeysScreen() {
   const { new: isCreating } = useSearch({ from: "/inside/keys" });
   const navigate = useNavigate({ from: "/keys" });
   const setCreating = (next: boolean) =>
-    void navigate({ search: { new: next ? 1 : undefined }, replace: true, resetScroll: false });
+    void navigate({
+      search: (old) => ({ ...old, new: next ? 1 : undefined }),
+      replace: true,
+      resetScroll: false,
+    });
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const queries = useQueryClient();
   const show = (key: CreatedKey) => {
     setCreating(false);
     setCreated(key);
-    void queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+    void queries.invalidateQueries({ queryKey: KEYS });
   };
   return (
     <Page
@@ -51,15 +55,37 @@ interface KeyListProps {
 }
 
 function KeyList({ onCreate, onRolled }: KeyListProps) {
-  const keys = useInfiniteQuery(keysQuery);
+  const { revoked = "without" } = useSearch({ from: "/inside/keys" });
+  const keys = useInfiniteQuery(keysQuery(revoked));
   const { data: use } = useQuery(runsOfKeysQuery);
+  // An account without keys may have had some.
+  const all = useInfiniteQuery({ ...keysQuery("with"), enabled: hasNothing(keys) });
   const empty = (
-    <Empty icon={KeyRound} title="No keys yet" action={<Button onClick={onCreate}>Create key</Button>}>
+    <Empty
+      icon={KeyRound}
+      title="No keys yet"
+      action={
+        <>
+          <Button onClick={onCreate}>Create key</Button>
+          {all.data === undefined || hasNothing(all) ? null : <OtherKeys revoked={revoked} />}
+        </>
+      }
+    >
       A key lets your code run prompts and pay with your credits.
     </Empty>
   );
   return (
-    <ListPanel list={keys} what="The keys" shapes={4} empty={empty}>
+    <ListPanel
+      list={keys}
+      what="The keys"
+      shapes={4}
+      empty={empty}
+      note={(rows) => (
+        <>
+          {formatWhole(rows)} shown, newest first <OtherKeys revoked={revoked} />
+        </>
+      )}
+    >
       {(rows) => (
         <Table
           label="Keys"
@@ -80,6 +106,21 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
         </Table>
       )}
     </ListPanel>
+  );
+}
+
+/** Revoked keys would soon fill the list. */
+function OtherKeys({ revoked }: { readonly revoked: "with" | "without" }) {
+  return (
+    <Link
+      to="/keys"
+      search={(old) => ({ ...old, revoked: revoked === "with" ? undefined : "with" })}
+      replace
+      resetScroll={false}
+      className={buttonClass({ tone: "quiet", small: true })}
+    >
+      {revoked === "with" ? "Hide revoked keys" : "Show revoked keys"}
+    </Link>
   );
 }
 
@@ -124,7 +165,7 @@ function KeyRow({ row, days, onRolled }: KeyRowProps) {
       <Td num from="xl">
         <Link to="/runs" search={{ keyId: row.keyId }} className="hover:underline" title={`Runs of ${name}`}>
           {days === undefined ? null : <Sparkline days={days} />}
-          <span className="inline-block min-w-10">{formatWhole(last30Days.runs)}</span>
+          <span className="inline-block min-w-12">{formatWhole(last30Days.runs)}</span>
         </Link>
       </Td>
       <Td num from="sm">

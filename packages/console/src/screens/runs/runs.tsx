@@ -127,7 +127,7 @@ interface KeySelectProps extends Pick<FiltersProps, "onChange"> {
 }
 
 function KeySelect({ keyId, isNeeded, onChange }: KeySelectProps) {
-  const { data } = useInfiniteQuery({ ...keysQuery, enabled: isNeeded });
+  const { data } = useInfiniteQuery({ ...keysQuery("with"), enabled: isNeeded });
   const keys = data?.pages.flatMap(({ rows }) => rows) ?? [];
   return (
     <Select

@@ -6,7 +6,8 @@ export const keysEndpoints = {
   listKeys: {
     method: "GET",
     path: "/manage/v1/keys",
-    summary: "List the account's API keys, newest first, with their terms, last use, and usage over 30 days",
+    summary:
+      "List the account's API keys, newest first, with their terms, last use, and usage over 30 days; without revoked keys on request",
     ...ACCESS,
     role: "member",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],

@@ -30,7 +30,10 @@ const unused = {
 const API_KEY = "pd_8sK1mB6vXc3nH7jD2fG5qLzPaEuIo0tR4tY9w";
 
 export const keysExamples: ExamplesOf<ShapesOf<typeof keysSchemas>> = {
-  listKeys: { parameters: { limit: 10, startingAfter: KEY_ID }, data: { rows: [key], hasMore: false } },
+  listKeys: {
+    parameters: { limit: 10, startingAfter: KEY_ID, revoked: "without" },
+    data: { rows: [key], hasMore: false },
+  },
   createKey: {
     bodies: {
       plain: { name: "laptop" },

@@ -3,8 +3,16 @@ import { ID_FORM } from "../../names/prompt-names.ts";
 import { countSchema, idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { checkPageQuery, defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
-import { KEY_STATES, type CreatedKey, type Key, type KeyChanges, type NewKeyBody, type RolledKey } from "../keys.ts";
-import { integerField, momentField, none, pageOf, pageQuery, nameField } from "./request-fields.ts";
+import {
+  KEY_STATES,
+  type CreatedKey,
+  type Key,
+  type KeyChanges,
+  type ListKeysQuery,
+  type NewKeyBody,
+  type RolledKey,
+} from "../keys.ts";
+import { integerField, momentField, none, pageOf, pageQuery, nameField, wordField } from "./request-fields.ts";
 
 const CAP_MAX = 1_000_000_000_000;
 const PROMPTS_MAX = 100;
@@ -60,10 +68,13 @@ const keyChangesSchema = z.object({
   ...terms,
 }) satisfies z.ZodType<KeyChanges>;
 const rollSchema = z.object({ overlapHours: integerField("overlapHours", [0, OVERLAP_HOURS_MAX]).optional() });
+const listKeysQuery = pageQuery
+  .extend({ revoked: wordField("revoked", ["with", "without"]).optional() })
+  .check(checkPageQuery) satisfies z.ZodType<ListKeysQuery>;
 const keyId = z.object({ keyId: uuidField("keyId") });
 
 export const keysSchemas = {
-  listKeys: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(keySchema) },
+  listKeys: { params: none, query: listKeysQuery, body: null, data: pageOf(keySchema) },
   createKey: { params: none, query: none, body: newKeySchema, data: createdKeySchema },
   getKey: { params: keyId, query: none, body: null, data: keySchema },
   updateKey: { params: keyId, query: none, body: keyChangesSchema, data: keySchema },
