@@ -85,6 +85,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
           <Link
             to={to}
             params={{ runId: row.runId }}
+            data-row
             className="min-w-0 font-medium hover:underline hover:underline-offset-3 max-lg:line-clamp-2 lg:truncate"
             title={row.title}
           >

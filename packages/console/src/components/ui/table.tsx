@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode } from "react";
+import { Fragment, type MouseEvent, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 import { useScrolling } from "./use-scrolling.ts";
 
@@ -29,9 +29,21 @@ export function Table({ label, columns, children }: TableProps) {
             ))}
           </tr>
         </thead>
-        <tbody className="[&>tr:last-child>td]:border-b-0">{children}</tbody>
+        <tbody onClick={openRow} className="[&>tr:has([data-row])]:cursor-pointer [&>tr:last-child>td]:border-b-0">
+          {children}
+        </tbody>
       </table>
     </div>
+  );
+}
+
+/** Opens a row at a click anywhere in it: follows its link marked `data-row`. The keyboard uses the link itself. */
+function openRow({ target, ctrlKey, metaKey, shiftKey }: MouseEvent<HTMLElement>): void {
+  if (!(target instanceof Element) || target.closest("a, button, input, select") !== null) return;
+  if (getSelection()?.isCollapsed === false) return; // the click ended a selection of text
+  const link = target.closest("tr")?.querySelector("a[data-row]");
+  link?.dispatchEvent(
+    new globalThis.MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }),
   );
 }
 

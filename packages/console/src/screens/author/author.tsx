@@ -111,7 +111,13 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
   return (
     <tr className="hover:bg-hover">
       <Td fill>
-        <Link to="/author/$promptId" params={{ promptId }} className="font-medium hover:underline" title={title}>
+        <Link
+          to="/author/$promptId"
+          params={{ promptId }}
+          data-row
+          className="font-medium hover:underline"
+          title={title}
+        >
           {title}
         </Link>
       </Td>

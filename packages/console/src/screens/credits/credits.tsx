@@ -120,7 +120,7 @@ function EntryRow({
             {runId === null ? (
               <span title={about}>{about}</span>
             ) : (
-              <Link to="/runs/$runId" params={{ runId }} title={title ?? runId} className="hover:underline">
+              <Link to="/runs/$runId" params={{ runId }} data-row title={title ?? runId} className="hover:underline">
                 {title ?? <code className="text-12">{runId}</code>}
               </Link>
             )}

@@ -46,6 +46,7 @@ function Accounts({ q }: { readonly q: string | undefined }) {
                 <Link
                   to="/operator/accounts/$accountId"
                   params={{ accountId }}
+                  data-row
                   className={cx(NAME_OF_ROW, "hover:underline hover:underline-offset-3")}
                 >
                   {name ?? <Breakable text={email} />}

@@ -71,7 +71,7 @@ function Row({ row }: { readonly row: ModeratedPrompt }) {
     <tr className="hover:bg-hover">
       <Td fill>
         {row.state === "published" ? (
-          <Link to="/p/$slug" params={{ slug: row.slug }} className="font-medium hover:underline">
+          <Link to="/p/$slug" params={{ slug: row.slug }} data-row className="font-medium hover:underline">
             {row.title}
           </Link>
         ) : (

@@ -98,6 +98,7 @@ function WebhookTable({ rows }: { readonly rows: readonly Webhook[] }) {
               <Link
                 to="/settings/webhooks/$webhookId"
                 params={{ webhookId: row.webhookId }}
+                data-row
                 className="font-medium hover:underline"
                 title={row.url}
               >
