@@ -167,7 +167,8 @@ describe.skipIf(findBrowser() === null)("while others write and responses are la
       await page.getByLabel("Topic").fill("rain");
       await page.getByRole("button", { name: "Run draft" }).click();
       const readCredits = () => page.waitForResponse("**/manage/v1/credits");
-      await Promise.all([readCredits(), page.getByRole("link", { name: "Credits" }).click()]);
+      await page.getByRole("link", { name: "Credits" }).click();
+      await page.getByRole("table", { name: "Journal" }).waitFor();
       const again = readCredits();
       run();
       await again;

@@ -109,8 +109,15 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByText("Output tokens").waitFor();
       await page.getByRole("button", { name: "Copy the version ID" }).waitFor();
       await page.getByRole("link", { name: "Runs" }).first().click();
-      await page.getByRole("link", { name: "Haiku of the day" }).waitFor();
-      await page.getByRole("link", { name: "Credits" }).click();
+      await page
+        .getByRole("row", { name: /Haiku of the day/ })
+        .getByText("Succeeded")
+        .click(); // anywhere in the row
+      await page.getByRole("heading", { name: "Receipt" }).waitFor();
+      const balance = page.getByRole("link", { name: /Credits\s*[\d,]+ available/ });
+      const left = /[\d,]+/.exec(await balance.innerText())?.[0] ?? "";
+      await balance.click();
+      await page.locator("main").getByText(left, { exact: true }).first().waitFor();
       await page
         .getByRole("table", { name: "Journal" })
         .getByRole("link", { name: "Haiku of the day" })

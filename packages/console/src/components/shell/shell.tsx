@@ -16,10 +16,11 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { renewSession, sessionQuery } from "../../api.ts";
+import { creditsQuery, renewSession, sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
 import { shortcut } from "./shortcut.ts";
 import { Brand } from "./brand.tsx";
+import { formatWhole } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 
 const Palette = lazy(() => import("./palette.tsx").then(({ Palette: component }) => ({ default: component })));
@@ -152,6 +153,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
         >
           <Icon aria-hidden className="size-4 shrink-0" strokeWidth={1.75} />
           {label}
+          {to === "/credits" ? <Balance /> : null}
         </Link>
       ))}
       <MorePages />
@@ -160,6 +162,26 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
         <Account className={cx(ITEM, "w-full")} />
       </div>
     </nav>
+  );
+}
+
+/** How often to read the balance, which runs from code change too. */
+const BALANCE_MS = 60_000;
+
+/** What is left to spend, next to the page that explains it. Only the wide sidebar has space for it. */
+function Balance() {
+  const { data } = useQuery({ ...creditsQuery, refetchInterval: BALANCE_MS });
+  if (data === undefined) return null;
+  return (
+    <span
+      className={cx(
+        "ml-auto min-w-0 truncate pl-2 text-12 font-normal tabular-nums max-lg:hidden",
+        data.available === 0 ? "text-warn" : "text-dim",
+      )}
+    >
+      {formatWhole(data.available)}
+      <span className="sr-only"> available</span>
+    </span>
   );
 }
 

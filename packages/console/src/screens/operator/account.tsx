@@ -2,7 +2,7 @@ import type { AccountDetail } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { isMissing } from "../../api.ts";
+import { creditsQuery, isMissing } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { countCredits, formatDay } from "../../components/format.ts";
 import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
@@ -71,7 +71,10 @@ function Account({ account }: { readonly account: AccountDetail }) {
         action={action}
         account={account}
         onClose={() => setAction(null)}
-        onDone={() => queries.invalidateQueries({ queryKey: ["operator"] })}
+        onDone={async () => {
+          void queries.invalidateQueries({ queryKey: creditsQuery.queryKey }); // it may be the operator's own account
+          await queries.invalidateQueries({ queryKey: ["operator"] });
+        }}
       />
     </>
   );
