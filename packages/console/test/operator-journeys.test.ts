@@ -220,8 +220,9 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.getByText("Switched off", { exact: true }).waitFor();
       await page.getByRole("link", { name: "Overview" }).click();
       await page.getByText("sandbox/video is switched off").waitFor();
-      await page.goBack();
       await page.getByRole("button", { name: "Switch on sandbox/video" }).click();
+      await page.getByText("sandbox/video is switched off").waitFor({ state: "detached" });
+      await page.goBack();
       await page.getByRole("button", { name: "Switch off sandbox/video" }).waitFor();
       expect(complaints).toEqual([]);
     });

@@ -2,6 +2,7 @@
 const WHOLE = new Intl.NumberFormat("en");
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const CLOCK = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" });
+const MINUTE = new Intl.DateTimeFormat("en", { timeStyle: "short", hourCycle: "h23" });
 const DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const UTC_DAY = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeZone: "UTC" });
 const FULL = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
@@ -29,6 +30,7 @@ export function formatTime(iso: string, nowMs: number = Date.now()): string {
 }
 
 export const formatClock = (iso: string) => CLOCK.format(Date.parse(iso));
+export const formatMinute = (ms: number) => MINUTE.format(ms);
 export const formatMoment = (iso: string) => FULL.format(Date.parse(iso));
 
 /** A date without a time, `YYYY-MM-DD`, is the same day everywhere. */

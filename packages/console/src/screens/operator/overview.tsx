@@ -1,7 +1,7 @@
-import type { SystemState } from "@promptd/contract/manage";
+import type { ManagedModel, SystemState } from "@promptd/contract/manage";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { CircleCheck } from "lucide-react";
+import { CircleAlert, CircleCheck } from "lucide-react";
 import { modelsQuery, sessionQuery } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { formatBytes, formatDuration, formatTime, formatWhole } from "../../components/format.ts";
@@ -12,6 +12,8 @@ import { cx } from "../../components/ui/class-names.ts";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
+import { ModelSwitch } from "./models/model-switch.tsx";
+import { TestCall } from "./models/test-call.tsx";
 import { findProblems, type Problem } from "./problems.ts";
 import { healthQuery, readinessQuery, systemQuery } from "./queries.ts";
 
@@ -33,7 +35,7 @@ export function OverviewSection() {
   };
   return (
     <>
-      <Problems problems={findProblems(known)} />
+      <Problems problems={findProblems(known)} models={known.models} />
       <Figures system={system.data} />
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6 xl:grid-cols-[minmax(0,1fr)_320px]">
         <Failures failures={system.data.failures} />
@@ -57,54 +59,87 @@ export function OverviewSection() {
   );
 }
 
-function Problems({ problems }: { readonly problems: readonly Problem[] }) {
-  const urgent = problems.filter(({ isUrgent }) => isUrgent);
+interface ProblemsProps {
+  readonly problems: readonly Problem[];
+  readonly models: readonly ManagedModel[];
+}
+
+/** The answer to whether anything is wrong, then what, since when, and what to do about it. */
+function Problems({ problems, models }: ProblemsProps) {
+  const urgent = problems.filter(({ isUrgent }) => isUrgent).length;
+  const title =
+    urgent === 1
+      ? "One thing is wrong"
+      : urgent > 1
+        ? `${urgent} things are wrong`
+        : problems.length === 0
+          ? "Everything works"
+          : problems.length === 1
+            ? "Everything works. One thing needs attention."
+            : `Everything works. ${problems.length} things need attention.`;
   return (
     <section role="status" className="grid gap-3">
       <h2 className="flex items-center gap-2 text-16!">
-        {urgent.length === 0 ? (
-          <>
-            <CircleCheck aria-hidden className="size-4 text-ok" strokeWidth={1.75} />
-            Everything works
-          </>
-        ) : urgent.length === 1 ? (
-          "One thing is wrong"
+        {urgent > 0 ? (
+          <CircleAlert aria-hidden className="size-4 shrink-0 text-bad" strokeWidth={1.75} />
         ) : (
-          `${urgent.length} things are wrong`
+          <CircleCheck aria-hidden className="size-4 shrink-0 text-ok" strokeWidth={1.75} />
         )}
+        {title}
       </h2>
-      {problems.map(({ title, note, isUrgent, model, person, isOwn }) => (
+      {problems.map((problem) => (
         <div
-          key={title}
+          key={problem.title}
           className={cx(
             "flex flex-wrap items-center gap-x-4 gap-y-2 rounded-3 px-4 py-3",
-            isUrgent ? "bg-bad-soft" : "bg-warn-soft",
+            problem.isUrgent ? "bg-bad-soft" : "bg-warn-soft",
           )}
         >
-          <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">
-            <strong className={cx("font-semibold", isUrgent ? "text-bad" : "text-warn")}>
-              {note === "" ? title : `${title}.`}
+          <p className="min-w-0 flex-[1_1_20rem] [overflow-wrap:anywhere]">
+            <strong className={cx("font-semibold", problem.isUrgent ? "text-bad" : "text-warn")}>
+              {problem.note === "" ? problem.title : `${problem.title}.`}
             </strong>{" "}
-            {note}
+            {problem.note}
           </p>
-          {model === undefined ? null : (
-            <Link to="/operator/runs" search={{ model, status: "failed" }} className={buttonClass({ small: true })}>
-              Show failed runs
-            </Link>
-          )}
-          {person === undefined ? null : (
-            <Link to="/operator/people" search={{ q: person }} className={buttonClass({ small: true })}>
-              Open People
-            </Link>
-          )}
-          {isOwn === true ? (
-            <Link to="/settings/security" className={buttonClass({ small: true })}>
-              Open Security
-            </Link>
-          ) : null}
+          <ProblemActions problem={problem} row={models.find(({ model }) => model === problem.model)} />
         </div>
       ))}
     </section>
+  );
+}
+
+interface ProblemActionsProps {
+  readonly problem: Problem;
+  /** The model that it is about, unless the catalogue no longer has it. */
+  readonly row: ManagedModel | undefined;
+}
+
+function ProblemActions({ problem: { model, hasRuns, person, isOwn }, row }: ProblemActionsProps) {
+  const small = buttonClass({ small: true });
+  return (
+    <span className="flex flex-wrap gap-2 empty:hidden">
+      {row === undefined ? null : (
+        <>
+          <TestCall row={row} tone="plain" />
+          <ModelSwitch row={row} tone="plain" />
+        </>
+      )}
+      {model === undefined || hasRuns !== true ? null : (
+        <Link to="/operator/runs" search={{ model, status: "failed" }} className={small}>
+          Show failed runs
+        </Link>
+      )}
+      {person === undefined ? null : (
+        <Link to="/operator/people" search={{ q: person }} className={small}>
+          Open People
+        </Link>
+      )}
+      {isOwn === true ? (
+        <Link to="/settings/security" className={small}>
+          Open Security
+        </Link>
+      ) : null}
+    </span>
   );
 }
 

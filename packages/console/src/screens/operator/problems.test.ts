@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { formatMinute } from "../../components/format.ts";
 import { findProblems, type Known } from "./problems.ts";
 
 const NOW = "2026-11-28T12:00:00.000Z";
@@ -41,7 +42,7 @@ const failing = (cause: string, latest = { calls: 4, failed: 4 }): Known => ({
       calls: 8,
       failed: 6,
       medianMs: null,
-      lastFailure: null,
+      lastFailure: { at: NOW, outcome: "overloaded", httpStatus: 529, providerCode: null },
       history: [{ calls: 4, failed: 2 }, latest],
     },
   ],
@@ -58,12 +59,30 @@ test.each([
   "one run that failed because of the provider’s account (%s) is a problem, and the model’s only one",
   (cause, title, advice) => {
     const note = `1 run has failed in the last hour. ${advice}`;
-    expect(findProblems(failing(cause))).toEqual([{ title, note, isUrgent: true, model: "openai/gpt-5.2" }]);
+    expect(findProblems(failing(cause))).toEqual([
+      { title, note, isUrgent: true, model: "openai/gpt-5.2", hasRuns: true },
+    ]);
   },
 );
 
-test("a model whose calls fail for another cause is one problem", () => {
-  expect(findProblems(failing("overloaded")).map(({ title }) => title)).toEqual(["openai/gpt-5.2 is failing"]);
+test("a model whose calls fail for another cause is one problem, which says since when", () => {
+  const since = formatMinute(Date.parse("2026-11-28T11:50:00.000Z"));
+  expect(findProblems(failing("overloaded"))).toEqual([
+    {
+      title: `openai/gpt-5.2 has been failing since about ${since}`,
+      note: "6 of 8 calls failed in the last hour. Last failure: The provider is overloaded.",
+      isUrgent: true,
+      model: "openai/gpt-5.2",
+      hasRuns: true,
+    },
+  ]);
+});
+
+test("a model whose latest calls succeeded again is no longer wrong, but is mentioned", () => {
+  const [problem, ...others] = findProblems(failing("overloaded", { calls: 4, failed: 1 }));
+  expect(others).toEqual([]);
+  expect(problem).toMatchObject({ title: "openai/gpt-5.2 was failing", isUrgent: false });
+  expect(problem?.note).toMatch(/Its latest calls succeeded\.$/);
 });
 
 test("a provider’s account that was fixed is a problem no longer", () => {

@@ -1,6 +1,6 @@
 /** What is wrong now, as sentences: what an operator would want to be woken up for. */
 import type { AskedLink, ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
-import { formatDay, formatDuration, formatWhole } from "../../components/format.ts";
+import { formatDay, formatDuration, formatMinute, formatWhole } from "../../components/format.ts";
 import { causeWords } from "./cause-words.ts";
 import type { Readiness } from "./queries.ts";
 
@@ -9,8 +9,10 @@ export interface Problem {
   readonly note: string;
   /** False if nothing is broken yet. */
   readonly isUrgent: boolean;
-  /** The model whose failed runs give more details. */
+  /** The model that it is about. */
   readonly model?: string;
+  /** True if the model's failed runs give more details. */
+  readonly hasRuns?: boolean;
   /** The email address of the person to open. */
   readonly person?: string;
   /** True if the operator can fix it in their own security settings. */
@@ -42,7 +44,7 @@ export function findProblems({ system, readiness, health, models, personId }: Kn
     ...readinessProblems(readiness),
     ...workerProblems(system, nowMs),
     ...refusals.map(accountProblem),
-    ...health.filter(({ model }) => !refused.has(model)).flatMap(modelProblem),
+    ...health.filter(({ model }) => !refused.has(model)).flatMap((model) => modelProblem(model, nowMs)),
     ...mailProblems(system),
     ...system.askedLinks.map((link) => requestedLink(link, nowMs)),
     ...system.operatorsWithoutSignIn.map((person) => noSignIn(person, personId)),
@@ -52,8 +54,8 @@ export function findProblems({ system, readiness, health, models, personId }: Kn
 }
 
 function switchedOff({ model, isOff }: ManagedModel): Problem[] {
-  const note = "Its runs fail without a charge or use fallbacks. Switch it on again under Models.";
-  return isOff ? [{ title: `${model} is switched off`, note, isUrgent: false }] : [];
+  const note = "Its runs fail without a charge or use fallbacks.";
+  return isOff ? [{ title: `${model} is switched off`, note, isUrgent: false, model }] : [];
 }
 
 function readinessProblems(readiness: Readiness): Problem[] {
@@ -106,13 +108,33 @@ function accountProblem({ cause, model, runs }: SystemState["failures"][number])
     note: `${failed} ${ACCOUNT_CAUSES.get(cause) ?? ""}`,
     isUrgent: true,
     model,
+    hasRuns: true,
   };
 }
 
-function modelProblem({ model, calls, failed, lastFailure }: ModelHealth): Problem[] {
-  if (failed < CALLS_MIN || failed * 2 < calls) return [];
-  const note = `${failed} of ${calls} calls failed in the last hour. Last failure: ${lastFailure?.outcome ?? "unknown"}.`;
-  return [{ title: `${model} is failing`, note, isUrgent: true, model }];
+/** Of a model's history. */
+const INTERVAL_MS = 300_000;
+const isBad = ({ calls, failed }: { readonly calls: number; readonly failed: number }) => failed * 2 >= calls;
+
+/** When its calls began to fail and have not stopped since; null: its latest calls succeeded. */
+function failingSinceMs({ history }: ModelHealth, nowMs: number): number | null {
+  const lastGood = history.findLastIndex((interval) => interval.calls > 0 && !isBad(interval));
+  const first = history.findIndex(({ calls }, index) => index > lastGood && calls > 0);
+  return first === -1 ? null : nowMs - (history.length - first) * INTERVAL_MS;
+}
+
+function modelProblem(health: ModelHealth, nowMs: number): Problem[] {
+  const { model, calls, failed, lastFailure } = health;
+  if (failed < CALLS_MIN || !isBad(health)) return [];
+  const sinceMs = failingSinceMs(health, nowMs);
+  const counts = `${formatWhole(failed)} of ${formatWhole(calls)} calls failed in the last hour.`;
+  const last = `Last failure: ${causeWords(lastFailure?.outcome ?? "unknown")}.`;
+  if (sinceMs === null) {
+    const note = `${counts} ${last} Its latest calls succeeded.`;
+    return [{ title: `${model} was failing`, note, isUrgent: false, model, hasRuns: true }];
+  }
+  const title = `${model} has been failing since about ${formatMinute(sinceMs)}`;
+  return [{ title, note: `${counts} ${last}`, isUrgent: true, model, hasRuns: true }];
 }
 
 function mailProblems({ mail }: SystemState): Problem[] {

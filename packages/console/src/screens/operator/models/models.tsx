@@ -1,21 +1,17 @@
-import type { ManagedModel, ModelHealth, ModelSwitchBody } from "@promptd/contract/manage";
-import { useQueries, useQueryClient } from "@tanstack/react-query";
+import type { ManagedModel, ModelHealth } from "@promptd/contract/manage";
+import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Power, PowerOff } from "lucide-react";
 import { useState } from "react";
-import { manage, modelsQuery } from "../../../api.ts";
-import { runWithToast } from "../../../components/run-with-toast.ts";
+import { modelsQuery } from "../../../api.ts";
 import { formatDay, formatDuration, formatMoment, formatWhole } from "../../../components/format.ts";
-import { FormDialog } from "../../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
 import { Badge, Status, type StateTone } from "../../../components/ui/badge.tsx";
-import { Button } from "../../../components/ui/button.tsx";
 import { cx } from "../../../components/ui/class-names.ts";
 import { Segments } from "../../../components/ui/field.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { ACTIONS_COLUMN, Breakable, Table, Td } from "../../../components/ui/table.tsx";
-import { toast } from "../../../components/ui/toast.tsx";
 import { causeWords } from "../cause-words.ts";
+import { ModelSwitch } from "./model-switch.tsx";
 import { TestCall } from "./test-call.tsx";
 import { healthQuery } from "../queries.ts";
 
@@ -107,50 +103,12 @@ function Row({ row, health }: RowProps) {
       <Td num>
         {isInUse(row) ? (
           <div className="flex justify-end gap-1">
-            {row.modality === "video" || row.isOff ? null : <TestCall model={row.model} />}
-            <Switch row={row} />
+            <TestCall row={row} tone="quiet" />
+            <ModelSwitch row={row} tone="quiet" />
           </div>
         ) : null}
       </Td>
     </tr>
-  );
-}
-
-function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
-  const queries = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
-  const change = async (body: ModelSwitchBody) => {
-    await manage.send("switchModel", { body });
-    await queries.invalidateQueries({ queryKey: modelsQuery.queryKey });
-  };
-  if (isOff) {
-    const switchOn = () => void runWithToast(() => change({ model, isOff: false }), `${model} switched on`);
-    return (
-      <Button small aria-label={`Switch on ${model}`} onClick={switchOn}>
-        <Power aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
-        <span className="max-sm:hidden">Switch on</span>
-      </Button>
-    );
-  }
-  return (
-    <>
-      <Button small tone="quiet" aria-label={`Switch off ${model}`} onClick={() => setAsking(true)}>
-        <PowerOff aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
-        <span className="max-sm:hidden">Switch off</span>
-      </Button>
-      <FormDialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={`Switch off ${model}?`}
-        description="This takes effect for everyone within five seconds. Runs of this model fail without a charge or use their prompt’s fallbacks. Prompts that use a role switch to the role’s next model. You can switch the model on again at any time."
-        submit="Switch off"
-        isDanger
-        onSubmit={async () => {
-          await change({ model, isOff: true });
-          toast(`${model} switched off`);
-        }}
-      />
-    </>
   );
 }
 

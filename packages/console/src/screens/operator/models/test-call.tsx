@@ -1,5 +1,5 @@
 /** Tests whether a model responds, with one small call. */
-import type { ModelTest } from "@promptd/contract/manage";
+import type { ManagedModel, ModelTest } from "@promptd/contract/manage";
 import { Zap } from "lucide-react";
 import { useState } from "react";
 import { manage } from "../../../api.ts";
@@ -12,14 +12,22 @@ import { FaultNote } from "../../../components/fault-note.tsx";
 import { useAction } from "../../../components/use-action.ts";
 import { causeWords } from "../cause-words.ts";
 
-export function TestCall({ model }: { readonly model: string }) {
+interface TestCallProps {
+  readonly row: Pick<ManagedModel, "model" | "modality" | "isOff">;
+  /** Quiet in a table, where phones show only its icon. */
+  readonly tone: "plain" | "quiet";
+}
+
+/** Nothing for a video, which would take minutes and cost much, or for a model that is off. */
+export function TestCall({ row: { model, modality, isOff }, tone }: TestCallProps) {
   const [isOpen, setOpen] = useState(false);
+  if (modality === "video" || isOff) return null;
   const close = () => setOpen(false);
   return (
     <>
-      <Button small tone="quiet" aria-label={`Test ${model}`} onClick={() => setOpen(true)}>
-        <Zap aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
-        <span className="max-sm:hidden">Test</span>
+      <Button small tone={tone} aria-label={`Test ${model}`} onClick={() => setOpen(true)}>
+        {tone === "quiet" ? <Zap aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} /> : null}
+        <span className={tone === "quiet" ? "max-sm:hidden" : undefined}>Test</span>
       </Button>
       <Dialog
         open={isOpen}
