@@ -180,6 +180,12 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await search.fill(requestId);
       await search.press("Enter");
       await page.waitForURL(new RegExp(`id=${requestId}`));
+      await page.goto(`${server.url}/docs`); // from anywhere
+      await page.getByRole("heading", { name: "Docs", level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /Search/ }).fill(requestId);
+      await page.getByRole("option", { name: /in all accounts/ }).click();
+      await page.waitForURL(new RegExp(`id=${requestId}`));
       await page.getByRole("link", { name: "Fails at once" }).click();
       await page.getByRole("table", { name: "Provider calls" }).waitFor();
       await page.getByText("The caller saw:").waitFor();

@@ -18,7 +18,7 @@ import {
   Sun,
   type LucideIcon,
 } from "lucide-react";
-import { useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
+import { useCallback, useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
 import { marketplaceQuery, sessionQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
@@ -158,7 +158,8 @@ function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: Optio
 
 /** `isOutdated`: the prompts still match an earlier text. */
 function useEntries(text: string): { readonly entries: readonly Entry[]; readonly isOutdated: boolean } {
-  const actions = useActions();
+  const actions = useActions(text !== "");
+  const runEntries = useRunEntries();
   const navigate = useNavigate();
   const { data, isPlaceholderData } = useQuery({
     ...marketplaceQuery(text === "" ? {} : { q: text.slice(0, 200) }),
@@ -170,17 +171,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
     // A typed page name means the page, so prompts with the same word come after it.
     const named = fitting.filter(({ label }) => label.toLowerCase().startsWith(words));
     const others = fitting.filter((entry) => !named.includes(entry));
-    const runs: Entry[] = ID_FORM.test(text)
-      ? [
-          {
-            id: "run",
-            group: "Run",
-            label: text,
-            icon: ListTree,
-            open: () => void navigate({ to: "/runs/$runId", params: { runId: text.toLowerCase() } }),
-          },
-        ]
-      : [];
+    const runs = ID_FORM.test(text) ? runEntries(text.toLowerCase()) : [];
     const prompts = (data?.rows ?? []).slice(0, PROMPTS_MAX).map((row): Entry => ({
       id: row.promptId,
       group: "Prompts",
@@ -190,12 +181,55 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
       open: () => void navigate({ to: "/p/$slug", params: { slug: row.slug } }),
     }));
     return text === "" ? [...actions, ...prompts] : [...runs, ...named, ...prompts, ...others];
-  }, [actions, data, navigate, text]);
+  }, [actions, data, navigate, runEntries, text]);
   return { entries, isOutdated: isPlaceholderData };
 }
 
+/** What an ID that somebody pasted can lead to: the ID itself does not say whether it is a run's or a request's. */
+function useRunEntries(): (id: string) => readonly Entry[] {
+  const { data: session } = useQuery(sessionQuery);
+  const isOperator = session?.person.isOperator === true;
+  const navigate = useNavigate();
+  return useCallback(
+    (id) => {
+      const entry = (label: string, aside: string, open: () => void): Entry => ({
+        id: `run ${aside}`,
+        group: "Run",
+        label,
+        aside,
+        icon: ListTree,
+        open,
+      });
+      return [
+        entry(id, "run", () => void navigate({ to: "/runs/$runId", params: { runId: id } })),
+        entry(id, "runs of this request", () => void navigate({ to: "/runs", search: { q: id } })),
+        ...(isOperator
+          ? [entry(id, "in all accounts", () => void navigate({ to: "/operator/runs", search: { id } }))]
+          : []),
+      ];
+    },
+    [isOperator, navigate],
+  );
+}
+
+/** Pages within pages, which would make the list too long before anything is typed. */
+const SECTIONS = [
+  ["/settings/security", "Security", "Settings"],
+  ["/settings/tokens", "Tokens", "Settings"],
+  ["/settings/webhooks", "Webhooks", "Settings"],
+  ["/settings/members", "Members", "Settings"],
+  ["/settings/account", "Account", "Settings"],
+  ["/settings/appearance", "Appearance", "Settings"],
+  ["/operator/runs", "Runs of all accounts", "Operator"],
+  ["/operator/models", "Models", "Operator"],
+  ["/operator/people", "People", "Operator"],
+  ["/operator/accounts", "Accounts", "Operator"],
+  ["/operator/prompts", "Prompts of all accounts", "Operator"],
+  ["/operator/audit", "Audit log", "Operator"],
+] as const;
+
 /** Pages and actions. */
-function useActions(): readonly Entry[] {
+function useActions(hasSections: boolean): readonly Entry[] {
   const { data: session } = useQuery(sessionQuery);
   const isOperator = session?.person.isOperator === true;
   const navigate = useNavigate();
@@ -227,6 +261,16 @@ function useActions(): readonly Entry[] {
       page("/author", "My prompts", SquarePen),
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
+      ...SECTIONS.filter(([, , parent]) => hasSections && (parent === "Settings" || isOperator)).map(
+        ([to, label, parent]): Entry => ({
+          id: to,
+          group: "Pages",
+          label,
+          aside: parent,
+          icon: parent === "Settings" ? Settings : Activity,
+          open: () => void navigate({ to }),
+        }),
+      ),
       { ...page("/author/new", "New prompt", SquarePen), group: "Actions" },
       {
         ...page("/keys", "Create key", KeyRound),
@@ -237,5 +281,5 @@ function useActions(): readonly Entry[] {
       theme("light", Sun),
       theme("dark", Moon),
     ];
-  }, [navigate, isOperator]);
+  }, [navigate, isOperator, hasSections]);
 }
