@@ -1,5 +1,6 @@
 /** The search parameters of each page: all state that a reload or a shared link should restore. */
 import type { RunStatus } from "@promptd/contract";
+import type { DeliveryState } from "@promptd/contract/manage";
 import type { TimeSearch } from "./time-span.ts";
 
 export interface MarketplaceSearch {
@@ -40,6 +41,10 @@ export interface InstallationRunsSearch extends TimeSearch {
 /** A list with a text search. */
 export interface WordsSearch {
   readonly q?: string | undefined;
+}
+/** The deliveries of a webhook. */
+export interface WebhookSearch {
+  readonly state?: DeliveryState | undefined;
 }
 export interface AuditSearch {
   readonly q?: string | undefined;

@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import type { SecuritySearch } from "../search.ts";
-import { inside, text } from "./frame.ts";
+import type { SecuritySearch, WebhookSearch } from "../search.ts";
+import { inside, oneOf, text } from "./frame.ts";
 
 const section = createRoute({
   getParentRoute: () => inside,
@@ -37,6 +37,9 @@ const sections = [
     getParentRoute: () => section,
     path: "/webhooks/$webhookId",
     component: lazyRouteComponent(() => import("../screens/settings/webhooks/webhook.tsx"), "WebhookSection"),
+    validateSearch: (search: Record<string, unknown>): WebhookSearch => ({
+      state: oneOf(search["state"], ["pending", "delivered", "failed"]),
+    }),
   }),
   createRoute({
     getParentRoute: () => section,

@@ -1,4 +1,4 @@
-import type { Delivery, Page, Webhook } from "@promptd/contract/manage";
+import type { Delivery, DeliveryState, Page, Webhook } from "@promptd/contract/manage";
 import { queryOptions, useQuery, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "../../../account.ts";
 import { followEvery, growingList, manage, sessionQuery } from "../../../api.ts";
@@ -24,15 +24,18 @@ export const creditsAlertQuery = queryOptions({
 /** How often to refresh deliveries while one is pending. */
 const LIVE_MS = 2_000;
 
-export const deliveriesQuery = (webhookId: string) => ({
+/** All lists of a webhook's deliveries, to reload them. */
+export const deliveriesOf = (webhookId: string) => ["deliveries", webhookId] as const;
+
+export const deliveriesQuery = (webhookId: string, state: DeliveryState | undefined) => ({
   ...growingList(
-    ["deliveries", webhookId],
-    (query, signal) => manage.send("listDeliveries", { params: { webhookId }, query, signal }),
+    [...deliveriesOf(webhookId), state],
+    (query, signal) => manage.send("listDeliveries", { params: { webhookId }, query: { ...query, state }, signal }),
     ({ deliveryId }) => deliveryId,
   ),
-  refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<Delivery>>> }) => {
-    const isLive = state.data?.pages.some(({ rows }) => rows.some((row) => row.state === "pending")) === true;
-    return followEvery(LIVE_MS, isLive, state.error);
+  refetchInterval: ({ state: known }: { readonly state: QueryState<InfiniteData<Page<Delivery>>> }) => {
+    const isLive = known.data?.pages.some(({ rows }) => rows.some((row) => row.state === "pending")) === true;
+    return followEvery(LIVE_MS, isLive, known.error);
   },
 });
 

@@ -1,5 +1,5 @@
-import type { CreatedWebhook, Delivery, Webhook } from "@promptd/contract/manage";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { CreatedWebhook, Webhook } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Ellipsis, PencilLine, PowerOff, RotateCw, Send, Trash2 } from "lucide-react";
 import { useState } from "react";
@@ -7,20 +7,18 @@ import { isMissing, manage } from "../../../api.ts";
 import { runWithToast } from "../../../components/run-with-toast.ts";
 import { Facts } from "../../../components/facts.tsx";
 import { FormDialog } from "../../../components/form-dialog.tsx";
-import { formatMoment, formatTime } from "../../../components/format.ts";
-import { ListPanel } from "../../../components/list-panel.tsx";
+import { formatMoment } from "../../../components/format.ts";
 import { OneTimeSecret } from "../../../components/one-time-secret.tsx";
 import { Missing, QueryFailure, RowShapes } from "../../../components/query-states.tsx";
-import { Badge, Status, type StateTone } from "../../../components/ui/badge.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
-import { Empty } from "../../../components/ui/empty.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Menu, MenuItem, MenuRule } from "../../../components/ui/menu.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { ACTIONS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
 import { textOf } from "../../../sign-in.ts";
-import { deliveriesQuery, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
+import { deliveriesOf, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
+import { Deliveries } from "./deliveries.tsx";
 import { EventChoice, eventsOf } from "./webhooks.tsx";
 
 /** One webhook: its address and its deliveries. */
@@ -50,7 +48,7 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
   const [rolled, setRolled] = useState<CreatedWebhook | null>(null);
   const refresh = async () => {
     await Promise.all(
-      [webhookQuery(webhookId), webhooksQuery, deliveriesQuery(webhookId)].map(({ queryKey }) =>
+      [webhookQuery(webhookId).queryKey, webhooksQuery.queryKey, deliveriesOf(webhookId)].map((queryKey) =>
         queries.invalidateQueries({ queryKey }),
       ),
     );
@@ -260,110 +258,4 @@ function HeadActions({ isEnabled, onTest, onEnable, onAsk }: HeadActionsProps) {
       </Menu>
     </>
   );
-}
-
-interface DeliveriesProps {
-  readonly webhook: Webhook;
-  readonly isOwner: boolean;
-  readonly onRepeat: (delivery: Delivery) => void;
-}
-
-function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
-  const deliveries = useInfiniteQuery(deliveriesQuery(webhook.webhookId));
-  const canRepeat = isOwner && webhook.disabledAt === null;
-  return (
-    <ListPanel
-      list={deliveries}
-      what="The deliveries"
-      title="Deliveries"
-      aside="from the last 30 days"
-      empty={
-        <Empty icon={Send} title="No events sent yet">
-          Events appear here with your server’s responses.
-        </Empty>
-      }
-    >
-      {(rows) => (
-        <Table
-          label="Deliveries"
-          columns={[
-            "Event",
-            { label: "State", from: "sm" },
-            { label: "Response", fill: true },
-            { label: "Attempts", from: "sm", num: true },
-            { label: "Time", from: "xl" },
-            ACTIONS_COLUMN,
-          ]}
-        >
-          {rows.map((row) => (
-            <DeliveryRow key={row.deliveryId} row={row} canRepeat={canRepeat} onRepeat={() => onRepeat(row)} />
-          ))}
-        </Table>
-      )}
-    </ListPanel>
-  );
-}
-
-const STATES = {
-  pending: { tone: "live", word: "Pending" },
-  delivered: { tone: "ok", word: "Delivered" },
-  failed: { tone: "bad", word: "Failed" },
-} as const satisfies Record<string, { tone: StateTone; word: string }>;
-
-interface DeliveryRowProps {
-  readonly row: Delivery;
-  readonly canRepeat: boolean;
-  readonly onRepeat: () => void;
-}
-
-function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
-  const answer = answerOf(row);
-  return (
-    <tr className="hover:bg-hover" title={row.deliveryId}>
-      <Td>
-        {row.runId === null ? (
-          row.event
-        ) : (
-          <Link to="/runs/$runId" params={{ runId: row.runId }} className="hover:underline">
-            {row.event}
-          </Link>
-        )}
-        <span className="block sm:hidden">
-          <State state={row.state} />
-        </span>
-      </Td>
-      <Td from="sm">
-        <State state={row.state} />
-      </Td>
-      <Td fill whole>
-        <span className="whitespace-normal">{answer}</span>
-      </Td>
-      <Td from="sm" num>
-        {row.attempts}
-      </Td>
-      <Td from="xl">
-        <span title={formatMoment(row.createdAt)}>{formatTime(row.createdAt)}</span>
-      </Td>
-      <Td num>
-        {canRepeat && row.nextAttemptAt === null && row.state === "pending" ? null : canRepeat ? (
-          <Button small tone="quiet" aria-label={`Send again: ${row.event}`} onClick={onRepeat}>
-            <RotateCw aria-hidden className="size-3.5 sm:hidden" strokeWidth={1.75} />
-            <span className="max-sm:hidden">Send again</span>
-          </Button>
-        ) : null}
-      </Td>
-    </tr>
-  );
-}
-
-function State({ state }: Pick<Delivery, "state">) {
-  const { tone, word } = STATES[state];
-  return <Status tone={tone}>{word}</Status>;
-}
-
-function answerOf({ state, statusCode, fault, durationMs, nextAttemptAt, attempts }: Delivery): string {
-  if (state === "pending" && nextAttemptAt === null) return "sending";
-  const again = nextAttemptAt === null || attempts === 0 ? "" : ` Next attempt: ${formatTime(nextAttemptAt)}.`;
-  if (fault !== null) return `${fault}${again}`;
-  return statusCode === null ? "waiting for a worker" : `${statusCode} in ${durationMs ?? 0} ms`;
 }
