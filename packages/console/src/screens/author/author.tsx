@@ -105,7 +105,7 @@ function PromptTable({ rows }: { readonly rows: readonly OwnPromptRow[] }) {
 
 function PromptRow({ row }: { readonly row: OwnPromptRow }) {
   const { promptId, title, state, draft, latest, last30Days, endingModels } = row;
-  const { runs, succeeded, failed, credits } = last30Days;
+  const { runs, credits } = last30Days;
   const changedAt = draft?.savedAt ?? latest?.publishedAt;
   const ending = endingModels.find(({ isLatest }) => isLatest);
   return (
@@ -135,11 +135,7 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
         {formatWhole(runs)}
       </Td>
       <Td num from="sm">
-        {succeeded + failed === 0 ? (
-          <span className="text-dim">no runs</span>
-        ) : (
-          `${Math.floor((succeeded / (succeeded + failed)) * 100)}%`
-        )}
+        <SuccessRate {...last30Days} />
       </Td>
       <Td num from="sm">
         {formatWhole(credits)}
@@ -151,6 +147,21 @@ function PromptRow({ row }: { readonly row: OwnPromptRow }) {
         {changedAt === undefined ? "" : formatTime(changedAt)}
       </Td>
     </tr>
+  );
+}
+
+/** Fewer failures may be chance. */
+const FAILED_MIN = 3;
+
+function SuccessRate({ runs, succeeded, failed }: OwnPromptRow["last30Days"]) {
+  const counted = succeeded + failed;
+  if (counted === 0) return <span className="text-dim">{runs === 0 ? "no runs" : "none counted"}</span>;
+  const isBad = failed >= FAILED_MIN && failed * 2 >= counted;
+  const isWeak = failed >= FAILED_MIN && failed * 10 >= counted;
+  return (
+    <span className={isBad ? "text-bad" : isWeak ? "text-warn" : undefined} title={`${formatWhole(failed)} failed`}>
+      {Math.floor((succeeded / counted) * 100)}%
+    </span>
   );
 }
 

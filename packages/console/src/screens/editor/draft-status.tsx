@@ -34,6 +34,7 @@ export function DraftStatus({ prompt, draft: { status, revision } }: DraftStatus
       {latest === null ? null : (
         <span className="tabular-nums">
           {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in the last 30 days
+          {last30Days.failed === 0 ? null : <span className="text-bad">, {formatWhole(last30Days.failed)} failed</span>}
         </span>
       )}
     </>
