@@ -3,7 +3,7 @@ import type { InstallationRunRow, ManagedRunRow } from "@promptd/contract/manage
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { isFinal } from "../../api.ts";
-import { formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
+import { countCredits, formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 import { Table, Td } from "../ui/table.tsx";
 import { RunState } from "./run-state.tsx";
@@ -70,6 +70,12 @@ interface RowProps {
   readonly accountEmail?: string;
 }
 
+/** On a phone, in place of the columns. */
+function costOf({ runStatus, credits }: ManagedRunRow, tookMs: number | null): string {
+  const cost = credits === null ? ["free"] : isFinal(runStatus) ? [countCredits(credits)] : [];
+  return [...cost, ...(tookMs === null ? [] : [formatDuration(tookMs)])].join(", ");
+}
+
 /** Memoized: when hundreds of rows are shown, only new rows cost anything to render. */
 const Row = memo(function Row({ row, to, fault, created, account, accountEmail }: RowProps) {
   const tookMs = tookMsOf(row);
@@ -104,6 +110,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
               {fault}
             </span>
           )}
+          <span className="text-12 text-dim sm:hidden">{costOf(row, tookMs)}</span>
           {account === undefined ? null : (
             <span className="min-w-0 truncate text-12 text-dim xl:hidden" title={accountEmail}>
               {accountEmail}

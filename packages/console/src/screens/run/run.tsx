@@ -2,7 +2,7 @@ import type { PromptConfig } from "@promptd/contract";
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
@@ -53,7 +53,7 @@ function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: Reac
         <>
           <RunState status={run.runStatus} />
           <span>{formatMoment(run.createdAt)}</span>
-          {tookMs === null ? null : <span>took {formatDuration(tookMs)}</span>}
+          {tookMs === null ? <Elapsed createdAt={run.createdAt} /> : <span>took {formatDuration(tookMs)}</span>}
           <code>{run.model}</code>
         </>
       }
@@ -80,6 +80,17 @@ function WholeRun({ run, note }: { readonly run: ManagedRun; readonly note: Reac
       </div>
     </Page>
   );
+}
+
+/** How long a run that is not final has taken so far. */
+function Elapsed({ createdAt }: Pick<ManagedRun, "createdAt">) {
+  const [nowMs, setNowMs] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(createdAt)) / 1_000));
+  return <span className="tabular-nums">for {seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000)}</span>;
 }
 
 interface InputsProps {
