@@ -29,7 +29,9 @@ function strata(random: Random): ReactNode[] {
   const bands: ReactNode[] = [];
   for (let x = -slant; x < W + slant;) {
     const width = between(random, 12, 46);
-    const points = `${x + slant},0 ${x + slant + width},0 ${x + width},${H} ${x},${H}`;
+    // Under the next band, because the ground would show between their edges.
+    const end = x + width + 1;
+    const points = `${x + slant},0 ${end + slant},0 ${end},${H} ${x},${H}`;
     bands.push(<polygon key={x} className={tone(Math.floor(random() * 6))} points={points} />);
     x += width;
   }
@@ -85,7 +87,8 @@ function tiles(random: Random): ReactNode[] {
       const degrees = Math.floor(random() * 4) * 90;
       shapes.push(
         <g key={`${x} ${y}`} transform={`rotate(${degrees} ${x + size / 2} ${y + size / 2})`}>
-          <rect className={tone(ground)} x={x} y={y} width={size + 0.5} height={size + 0.5} />
+          {/* Half a unit wider on each side, because the ground would show between the tiles. */}
+          <rect className={tone(ground)} x={x - 0.5} y={y - 0.5} width={size + 1} height={size + 1} />
           <path
             className={tone(ground + 1 + Math.floor(random() * 4))}
             d={`M${x} ${y}h${size}a${size} ${size} 0 0 1 ${-size} ${size}z`}

@@ -135,7 +135,7 @@ function Row({ row, onPerson }: RowProps) {
           {personId === null ? (
             <span className="text-dim">{who}</span>
           ) : (
-            <button type="button" className="hover:underline" onClick={() => onPerson(personId)}>
+            <button type="button" className="max-w-full truncate hover:underline" onClick={() => onPerson(personId)}>
               {who}
             </button>
           )}
