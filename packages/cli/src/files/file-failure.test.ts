@@ -65,6 +65,9 @@ describe("a file that cannot be written", () => {
     expect(describeWriteFailure("d", failure("ENOSPC"))).toBe(
       "d cannot be written: the disk is full. Free some space on it.",
     );
+    expect(describeWriteFailure("d", failure("ENOTSUP"))).toBe(
+      "d cannot be written: no folder can be created there. Choose another path.",
+    );
     expect(describeWriteFailure("d", failure("EROFS"))).toBe(
       "d cannot be written: its disk is read-only. Choose another path.",
     );

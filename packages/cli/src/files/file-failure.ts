@@ -53,6 +53,8 @@ export function describeWriteFailure(name: string, error: unknown): string {
     case "ENOSPC":
     case "EDQUOT":
       return `${shown} cannot be written: the disk is full. Free some space on it.`;
+    case "ENOTSUP":
+      return `${shown} cannot be written: no folder can be created there. Choose another path.`;
     case "EROFS":
       return `${shown} cannot be written: its disk is read-only. Choose another path.`;
     default:
