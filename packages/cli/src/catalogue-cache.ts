@@ -14,9 +14,9 @@ function cachePath(env: CommandIo["env"]): string {
   return join(configDirectory(env), "models.json");
 }
 
-/** @returns null when no list is cached for this server. A file that cannot be parsed counts as missing. */
+/** @returns null when no list is cached for this server. A file that cannot be read or parsed counts as missing. */
 export async function readCatalogueCache(env: CommandIo["env"], baseUrl: string): Promise<Resources | null> {
-  const text = await readIfThere(cachePath(env));
+  const text = await readIfThere(cachePath(env)).catch(() => null);
   const value = text === null ? null : parseObject(text);
   return value?.["baseUrl"] === baseUrl && isResources(value["resources"]) ? value["resources"] : null;
 }
@@ -29,7 +29,8 @@ export async function refreshCatalogue(client: Client, io: CommandIo, baseUrl: s
     cached === null ? await client.resources.get(options) : await client.resources.getIfChanged(cached.hash, options);
   if (fresh === null && cached !== null) return cached;
   const resources = fresh ?? (await client.resources.get(options));
-  await writePrivately(cachePath(io.env), `${JSON.stringify({ baseUrl, resources } satisfies CatalogueCache)}\n`);
+  const text = `${JSON.stringify({ baseUrl, resources } satisfies CatalogueCache)}\n`;
+  await writePrivately(cachePath(io.env), text).catch(() => undefined); // a container's home may not be writable
   return resources;
 }
 

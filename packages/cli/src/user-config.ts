@@ -86,7 +86,7 @@ export async function readConnection(env: CommandIo["env"]): Promise<Connection>
   const url = present(env["PROMPTD_URL"]);
   const apiKey = present(env["PROMPTD_API_KEY"]);
   const token = present(env["PROMPTD_TOKEN"]);
-  const file = url !== null && apiKey !== null ? await readQuietly(env) : await readUserConfig(env);
+  const file = url !== null && (apiKey ?? token) !== null ? await readQuietly(env) : await readUserConfig(env);
   const isOther = url !== null && !isFor(url, file);
   const stored = isOther ? NOTHING : file;
   const secrets = { apiKey: apiKey ?? stored.apiKey, token: token ?? stored.token };

@@ -165,6 +165,20 @@ Copy all of it, without "…", or sign in with "promptd login".
     expect(stderr).toBe(`${place} cannot be written: part of its path is a file, not a folder. Choose another path.\n`);
   });
 
+  test("files that cannot be read do not matter to a caller who sets everything in the environment", async () => {
+    const { run, env, home } = await setup({
+      "GET /v1/resources": { data: { hash: "h", resources: { models: [] } } },
+      "GET /manage/v1/keys": { data: { rows: [], hasMore: false } },
+    });
+    for (const name of ["config.json", "models.json"]) {
+      await mkdir(join(home, ".config/promptd", name), { recursive: true });
+    }
+    expect(await run("models")).toMatchObject({ code: 0, stderr: "" });
+    delete env["PROMPTD_API_KEY"];
+    env["PROMPTD_TOKEN"] = "pdm_x";
+    expect(await run("keys", "list")).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test("a file that is not JSON is named instead of overwritten", async () => {
     const { run, env, home } = await setup();
     await run("config", "set", "url", "http://x");
