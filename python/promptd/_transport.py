@@ -205,7 +205,8 @@ def _read(status: int, headers: Any, content: bytes) -> Answer:
         return Answer(data, lower)
     if code not in RETRY_RULES or 200 <= status < 300:
         start = content[:200].decode("utf-8", "replace")
-        lost = ConnectionLost(f"The response is not from a promptd server (HTTP {status}): {start}")
+        shown = f": {start}" if start else "."
+        lost = ConnectionLost(f"The response is not from a promptd server (HTTP {status}){shown}")
         setattr(lost, "final", status < 500)
         raise lost
     error = ApiError(
