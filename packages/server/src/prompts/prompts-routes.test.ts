@@ -215,7 +215,7 @@ describe("reading a prompt", () => {
     const draft = await freezeAsDraft({ db, catalogue }, TEA_POEM, { accountId: authorId, promptId: one.promptId });
     const random = newId();
     const absent = await refusal(prompt(one.promptId, random), random);
-    expect(absent).toContain("No published prompt version has the id <id>.");
+    expect(absent).toContain("No published version of this prompt has the id <id>.");
     for (const id of [two.promptVersionId, draft.promptVersionId])
       expect(await refusal(prompt(one.promptId, id), id)).toBe(absent);
   });

@@ -33,7 +33,7 @@ export function promptsRoutes(options: PromptsRoutesOptions) {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
       if (version !== null) return { data: promptVersion(version, shownTo(caller)) };
       const isVersionMissing = versionId !== undefined && (await findPromptVersion(db, promptId, null)) !== null;
-      if (isVersionMissing) throw notFound("published prompt version", versionId);
+      if (isVersionMissing) throw notFound("published version of this prompt", versionId);
       throw notFound("published prompt", promptId, await describePublicId(db, promptId));
     },
     getPromptVersion: async ({ params: { promptVersionId } }, { caller }) => {

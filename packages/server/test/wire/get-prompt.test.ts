@@ -157,7 +157,7 @@ describe("404", () => {
     const [one, two] = [await server.publish(textPrompt()), await server.publish(textPrompt())];
     const answer = await byPrompt(one.promptId, `?versionId=${two.promptVersionId}`);
     expect(answer.httpStatus).toBe(404);
-    expect(errorOf(answer).message).toBe(`No published prompt version has the id ${two.promptVersionId}.`);
+    expect(errorOf(answer).message).toBe(`No published version of this prompt has the id ${two.promptVersionId}.`);
   });
 
   test("is the answer once the prompt is unpublished, until it is published again", async () => {
