@@ -14,6 +14,7 @@ import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { metricsEndpoint } from "./http/metrics-endpoint.ts";
+import { connectionsWithin } from "./http/sockets/limit-connections.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { readInstallationMetrics } from "./installation-metrics.ts";
 import { mcpEndpoints } from "./mcp/index.ts";
@@ -41,8 +42,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
   closers.add(() => admission.close());
   const people = createPeople(services);
   const readiness = createReadiness(services);
-  // Without a worker, the runs it accepts would wait forever.
-  if (services.role === "api") closers.add(watchReadiness(readiness));
+  closers.add(watchReadiness(readiness));
   return createHttpServer({
     log,
     newId,
@@ -71,6 +71,7 @@ export async function openServer(services: AppServices, wakeWorker: () => void, 
     limits: {
       requestMs: config.PROMPTD_REQUEST_SECONDS * 1_000,
       openRequestsMax: config.PROMPTD_OPEN_REQUESTS_MAX,
+      connectionsMax: connectionsWithin(),
       ...services.httpLimits,
     },
   });

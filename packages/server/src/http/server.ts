@@ -23,6 +23,7 @@ import { serveRequest, type PathSetup } from "./request/request-path.ts";
 import { createRouter } from "./request/router.ts";
 import { createUnreadAnswers } from "./response/unread-answers.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
+import { limitConnections } from "./sockets/limit-connections.ts";
 import { installRawRefusals } from "./sockets/raw-refusals.ts";
 import { createStopping, type StopOrder } from "./sockets/stopping.ts";
 
@@ -51,6 +52,7 @@ const HTTP_LIMITS = {
   stopMsMin: 15_000,
   keepAliveMs: 72_000,
   openRequestsMax: 20_000,
+  connectionsMax: Infinity,
   /** The most requests waiting on one connection: without a limit, one packet could contain thousands. */
   connectionRequestsMax: 32,
   failedAdmissionsPerSecond: 20,
@@ -88,6 +90,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const server = createNodeServer(limits);
   const connections = trackConnections(server, limits.connectionRequestsMax);
+  limitConnections(server, limits.connectionsMax, options.log);
   const stopListening = () => new Promise<void>((resolve) => void server.close(() => resolve()));
   const stopping = createStopping({ ...limits, connections, stopListening });
   const refuseMore = installRawRefusals(server, { ...options, ...limits, connections });

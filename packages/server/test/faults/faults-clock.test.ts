@@ -1,5 +1,6 @@
 /** Clocks that jump during runs: the database's, which leases and limits follow, and the machine's own. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";
@@ -74,6 +75,16 @@ describe("the database's clock", () => {
 });
 
 describe("a machine whose own clock is wrong", () => {
+  test("is named in the log of a process with every role, even if nothing calls /readyz", async () => {
+    shiftMs = 60_000;
+    const lines: Record<string, unknown>[] = [];
+    const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
+    const other = await startTestServer({ environment: ENVIRONMENT, clock, log });
+    onTestFinished(() => other.close());
+    const found = { clock: expect.stringMatching(/ s ahead of the database's clock$/) as string, msg: "not ready" };
+    await expect.poll(() => lines, { timeout: 30_000 }).toContainEqual(expect.objectContaining(found));
+  }, 60_000);
+
   test.each([25 * HOUR_MS, -25 * HOUR_MS])(
     "by %i ms runs, counts, and holds its lease like any other",
     { timeout: 90_000 },

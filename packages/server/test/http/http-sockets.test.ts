@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectionsWithin } from "../../src/http/sockets/limit-connections.ts";
 import { until } from "../support/promptd-process.ts";
 import {
   CREATE,
@@ -17,11 +18,35 @@ import {
 } from "./http-edge-server.ts";
 import { AUTH, CREATE_RUN, GET_CREDITS, GET_ME, POST_RUN } from "./raw-requests.ts";
 
+const GET_ME_AND_CLOSE = `${GET_ME}Connection: close\r\n\r\n`;
+
 let edge: EdgeServer;
 beforeAll(async () => {
   edge = await startEdge();
 });
 afterAll(() => edge.http.close());
+
+describe("connections above the limit of the process", () => {
+  test("are closed at once, while those within it are served; the log says when that begins and ends", async () => {
+    const own = await openEdge({ limits: { connectionsMax: 2 } });
+    const first = await openSocket(own.port);
+    const second = await openSocket(own.port);
+    const above = await Promise.all([openSocket(own.port), openSocket(own.port)]);
+    await Promise.all(above.map((socket) => once(socket.resume(), "close")));
+    second.destroy();
+    await once(second, "close");
+    await until(async () => (await exchangeRaw(own.port, GET_ME_AND_CLOSE).catch(() => "")) !== "");
+    first.destroy();
+    expect(own.log.map(({ message }) => message).filter((message) => message !== "request")).toEqual([
+      expect.stringMatching(/^no more connections are accepted: .*ulimit -n/),
+      "connections are accepted again",
+    ]);
+  });
+
+  test("are half of all open files, or all but 256", () => {
+    expect([100, 256, 1_024, 1_048_576, Infinity].map(connectionsWithin)).toEqual([50, 128, 768, 1_048_320, Infinity]);
+  });
+});
 
 describe("a request that is not valid HTTP/1.1 gets one 400 envelope, and the connection is closed", () => {
   test.each([
