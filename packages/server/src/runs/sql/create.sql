@@ -203,38 +203,3 @@ begin
     perform provider_calls_begin_first(v_called, p_id, p_account, p_call_model, p_call_provider, p_call_provider_model);
   end if;
 end $$;
-
--- The same for programs that read the terms before each create, while they run beside this one or replace it again.
-create or replace function run_create_calling(
-  p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
-  p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
-  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int,
-  p_call_model text[], p_call_provider text[], p_call_provider_model text[]
-) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
-  select * from run_create_on_terms(p_account, p_id, p_created_ms, p_version, p_name, p_model, p_hold, p_prices, p_inputs,
-    p_options, p_deadline_seconds, p_max_active, p_key, p_fingerprint, p_api_key, p_request, p_worker, p_lane, p_lease,
-    p_claims_max, p_call_model, p_call_provider, p_call_provider_model, '{}')
-$$;
-
--- The same for programs that count the first call afterwards.
-create or replace function run_create_all(
-  p_account uuid[], p_id uuid[], p_created_ms bigint[], p_version uuid[], p_name text[], p_model text[], p_hold bigint[],
-  p_prices json[], p_inputs json[], p_options json[], p_deadline_seconds int[], p_max_active int[], p_key text[],
-  p_fingerprint bytea[], p_api_key uuid[], p_request uuid[], p_worker uuid, p_lane int, p_lease interval, p_claims_max int
-) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
-  select * from run_create_calling(p_account, p_id, p_created_ms, p_version, p_name, p_model, p_hold, p_prices, p_inputs,
-    p_options, p_deadline_seconds, p_max_active, p_key, p_fingerprint, p_api_key, p_request, p_worker, p_lane, p_lease,
-    p_claims_max, '{}', '{}', '{}')
-$$;
-
--- The same for programs that do neither: one run.
-create or replace function run_create_claiming(
-  p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
-  p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
-  p_api_key uuid, p_request uuid, p_worker uuid, p_lane int, p_lease interval
-) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language sql as $$
-  select * from run_create_all(array[p_account], array[p_id], array[round(extract(epoch from p_created) * 1000)::bigint],
-    array[p_version], array[p_name], array[p_model], array[p_hold], array[p_prices], array[p_inputs], array[p_options],
-    array[extract(epoch from p_deadline)::int], array[p_max_active], array[p_key], array[p_fingerprint], array[p_api_key],
-    array[p_request], p_worker, p_lane, p_lease, 1)
-$$;
