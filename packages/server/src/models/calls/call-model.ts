@@ -70,7 +70,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     withdraw: async ({ unmade }) => {
       if (unmade !== null) await withdraw(context, unmade);
     },
-    holdImages: ({ bytes, accountId }, signal) => images.acquireInTime({ weight: bytes, key: accountId, signal }),
+    reserveImages: ({ bytes, accountId }, signal) => images.acquireInTime({ weight: bytes, key: accountId, signal }),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.flush();

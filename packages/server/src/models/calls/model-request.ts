@@ -60,7 +60,7 @@ export interface ModelCaller {
   /** Uncounts a counted call if it was never made. */
   withdraw(counted: CountedCall): Promise<void>;
   /** Reserves memory for a run's input images before they are loaded. Null: none is free, try again later. An account gets at most a quarter. */
-  holdImages(
+  reserveImages(
     request: { readonly bytes: number; readonly accountId: string },
     signal: AbortSignal,
   ): Promise<Permit | null>;

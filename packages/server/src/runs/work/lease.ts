@@ -128,7 +128,7 @@ export async function registerWorker(heartbeats: Queryable, workerId: string, ve
 
 /** @returns false if this worker was swept. */
 export async function sendHeartbeat(heartbeats: Queryable, workerId: string): Promise<boolean> {
-  await faultPoint("beat.before");
+  await faultPoint("heartbeat.before");
   const [row] = await heartbeats.query<{ alive: boolean }>(
     { name: "worker_heartbeat", text: "select worker_heartbeat($1) as alive" },
     [workerId],

@@ -20,8 +20,8 @@ const stored = (bytes: number): StoredImage => ({
 });
 const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat.png" };
 
-function contextOf(holdImages: ModelCaller["holdImages"], loadImages: Files["loadImages"]): ItemContext {
-  return { catalogue, caller: { holdImages }, files: { loadImages } } as unknown as ItemContext;
+function contextOf(reserveImages: ModelCaller["reserveImages"], loadImages: Files["loadImages"]): ItemContext {
+  return { catalogue, caller: { reserveImages }, files: { loadImages } } as unknown as ItemContext;
 }
 
 /** A worker's memory for images, and what is read when. */
@@ -107,11 +107,11 @@ test("an image of unknown size counts with the maximum size of an image, and a r
 
 test("images that are rejected or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
-  const hold: ModelCaller["holdImages"] = ({ bytes }, signal) => budget.acquireInTime({ weight: bytes, signal });
+  const reserve: ModelCaller["reserveImages"] = ({ bytes }, signal) => budget.acquireInTime({ weight: bytes, signal });
   const run = { accountId: "a", version: versionOf("sandbox/image"), images: [stored(MiB)] };
-  const refusing = contextOf(hold, async () => ({ kind: "refused", message: "damaged" }));
+  const refusing = contextOf(reserve, async () => ({ kind: "refused", message: "damaged" }));
   expect(await loadStepImages(run, refusing, never)).toEqual({ kind: "refused", message: "damaged" });
-  const failing = contextOf(hold, () => Promise.reject(new Error("gone")));
+  const failing = contextOf(reserve, () => Promise.reject(new Error("gone")));
   await expect(loadStepImages(run, failing, never)).rejects.toThrow("gone");
   expect(budget.used).toBe(0);
 });

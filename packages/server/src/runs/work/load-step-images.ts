@@ -35,7 +35,7 @@ export async function loadStepImages(
   const takers = run.images.length === 0 ? [] : modelsThatTakeImages(run.version, catalogue);
   if (takers.length === 0) return { kind: "loaded", bySlot: new Map(), release: () => {} };
   const { accountId } = run;
-  const memory = await caller.holdImages({ bytes: imageBytesAtMost(run.images) * takers.length, accountId }, signal);
+  const memory = await caller.reserveImages({ bytes: imageBytesAtMost(run.images) * takers.length, accountId }, signal);
   if (memory === null) return { kind: "postponed", delayMs: MEMORY_RETRY_MS };
   let isLoaded = false;
   try {
