@@ -29,7 +29,7 @@ const NOT_ABOUT_SQL = [
   "packages/server/test/mcp/mcp-tools.test.ts",
   "packages/server/test/people/{manage-foreign,manage-roles,sign-in-services}.test.ts",
   "packages/server/test/prompts/{roles,sample-from-run}.test.ts",
-  "packages/server/test/runs/{author-share,last-look,late-requests,mask}.test.ts",
+  "packages/server/test/runs/{author-share,last-poll,late-requests,mask}.test.ts",
   "packages/server/test/runs/{refused-creates,run-events,run-log,run-once,web-search-price,waiting*}.test.ts",
   "packages/server/test/search/search-{embed-batches,kill,overload,quality,robustness,titles}.test.ts",
   "packages/server/test/wire/{authentication,authorization,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",

@@ -32,10 +32,12 @@ describe("fault points", () => {
   });
 
   it("report every invalid part at once and change nothing", async () => {
-    enableFaults("beat.before:throw");
-    expect(() => enableFaults("no.such:kill,beat.before:skip,beat.before:delay,claim.after_commit:kill=3,x")).toThrow(
-      /"no\.such" is not a fault point.*"beat\.before" is not a notification.*"beat\.before:delay" has no valid.*kill=3.*"x" does not have/,
+    enableFaults("heartbeat.before:throw");
+    expect(() =>
+      enableFaults("no.such:kill,heartbeat.before:skip,heartbeat.before:delay,claim.after_commit:kill=3,x"),
+    ).toThrow(
+      /"no\.such" is not a fault point.*"heartbeat\.before" is not a notification.*"heartbeat\.before:delay" has no valid.*kill=3.*"x" does not have/,
     );
-    await expect(faultPoint("beat.before")).rejects.toThrow("fault injected");
+    await expect(faultPoint("heartbeat.before")).rejects.toThrow("fault injected");
   });
 });

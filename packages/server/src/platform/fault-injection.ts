@@ -24,7 +24,7 @@ export const FAULT_POINTS = [
   "finish.before_commit",
   "finish.after_commit",
   "notify.send",
-  "beat.before",
+  "heartbeat.before",
   "sweep.before_commit",
   "grant.before_commit",
   "expire.before_commit",

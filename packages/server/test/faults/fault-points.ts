@@ -45,7 +45,7 @@ export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
   "finish.before_commit": QUICK,
   "finish.after_commit": QUICK,
   "notify.send": { prompt: "photo", ask: "a photo" }, // others are notified of it, so it is not claimed at creation
-  "beat.before": SLOW,
+  "heartbeat.before": SLOW,
   "sweep.before_commit": SLOW,
 };
 
@@ -56,7 +56,7 @@ export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
 const AT_START: readonly FaultPoint[] = [
   "claim.before_commit",
   "claim.after_commit",
-  "beat.before",
+  "heartbeat.before",
   "sweep.before_commit",
 ];
 

@@ -286,10 +286,10 @@ describe("a combination", () => {
 });
 
 test("an unknown fault point is a configuration error, and so is each part that cannot be parsed", () => {
-  expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, beat.before:skip,x" })).toEqual([
+  expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, heartbeat.before:skip,x" })).toEqual([
     'PORT must be a port from 0 to 65535 (0 for any free port), got "x".',
     'PROMPTD_FAULT: "foo" is not a fault point.',
-    'PROMPTD_FAULT: "beat.before" is not a notification and cannot be skipped.',
+    'PROMPTD_FAULT: "heartbeat.before" is not a notification and cannot be skipped.',
     'PROMPTD_FAULT: "x" does not have the form name:action[@n].',
   ]);
 });
