@@ -155,3 +155,8 @@ function number(meaning: string, standard: string, [min, max]: readonly [min: nu
 function flagOnly(meaning: string): Flag {
   return { value: "", meaning, default: "", expected: "", isValid: () => false };
 }
+
+/** How many processes of each kind the fleet has. */
+export function seatsOf({ apis, workers }: ChaosOptions) {
+  return { api: apis, worker: workers };
+}
