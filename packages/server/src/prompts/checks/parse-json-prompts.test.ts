@@ -135,9 +135,10 @@ describe("the JSON import form", () => {
   });
 
   test("prompts that exceed a file's rendering work are one fault, and rendering stops", () => {
-    const template = "{{ a }}".repeat(9_000);
+    const template = "{% for b in a %}{{ b }}{% endfor %}".repeat(40); // counts 8,000, and renders 40 outputs
     const samples = Array.from({ length: 10 }, () => ({ inputs: { a: "x" } }));
-    const heavy = Array.from({ length: 5 }, (_, n) => ({ ...one, title: `Heavy ${n}`, template, samples }));
+    const inputs = { a: { type: "list" } };
+    const heavy = Array.from({ length: 5 }, (_, n) => ({ ...one, title: `Heavy ${n}`, template, inputs, samples }));
     const rendered = vi.spyOn(engine, "renderSync");
     expect(runAtOnce(readPrompts(json(heavy.slice(0, 2)), catalogue)).sources).toHaveLength(2);
     const calls = rendered.mock.calls.length;
