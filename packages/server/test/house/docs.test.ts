@@ -47,6 +47,12 @@ test("the README's chart shows the last record if that is a quiet one; run npm r
   expect(existsSync(join(ROOT, CHART_FILE)) ? read(CHART_FILE) : null).toBe(drawChart());
 });
 
+test("every decision is listed in the index of decisions", () => {
+  const pages = globSync("docs/decisions/2*.md", { cwd: ROOT }).map((path) => path.slice("docs/decisions/".length));
+  const listed = [...read("docs/decisions/README.md").matchAll(/^- \[.+\]\((.+)\)$/gm)].map(([, page = ""]) => page);
+  expect(listed.toSorted()).toEqual(pages.toSorted());
+});
+
 test("every link between pages leads somewhere", () => {
   const pages = [
     "README.md",
