@@ -69,26 +69,13 @@ const PACED_LEAST = 2;
 const QUESTION_UNITS = 20;
 
 export function createCallAdmission(options: CallAdmissionOptions): CallAdmission {
-  const { memory, monotonicMs, log, countKeys = () => 1 } = options;
+  const { memory, monotonicMs } = options;
   const states = new Map<string, ModelState>();
   const stateOf = (entry: CatalogueEntry): ModelState => {
     const key = `${entry.provider} ${entry.model}`;
     const known = states.get(key);
     if (known !== undefined && (known.pace !== null) === entry.isPaced) return known;
-    const max = entry.limits.concurrency;
-    const pace = entry.isPaced ? createAdaptiveConcurrency({ min: PACED_LEAST, max }) : null;
-    const count = countKeys(entry);
-    const onChange = (change: "open" | "closed", number: number) =>
-      noteChange(log, { ...entry, key: count > 1 ? number + 1 : undefined }, change);
-    const state = {
-      keys: createProviderKeys({ ...BREAKER, nowMs: monotonicMs, count, onChange }),
-      slots: createSemaphore({ permits: pace?.level ?? max }),
-      successes: 0,
-      pace,
-      change: null,
-      isAdapting: false,
-      askedMs: -WAIT_IN_PROCESS_MS,
-    };
+    const state = createState(entry, options);
     states.set(key, state);
     return state;
   };
@@ -132,6 +119,26 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
         },
       };
     },
+  };
+}
+
+function createState(
+  entry: CatalogueEntry,
+  { monotonicMs, log, countKeys = () => 1 }: CallAdmissionOptions,
+): ModelState {
+  const max = entry.limits.concurrency;
+  const pace = entry.isPaced ? createAdaptiveConcurrency({ min: PACED_LEAST, max }) : null;
+  const count = countKeys(entry);
+  const onChange = (change: "open" | "closed", number: number) =>
+    noteChange(log, { ...entry, key: count > 1 ? number + 1 : undefined }, change);
+  return {
+    keys: createProviderKeys({ ...BREAKER, nowMs: monotonicMs, count, onChange }),
+    slots: createSemaphore({ permits: pace?.level ?? max }),
+    successes: 0,
+    pace,
+    change: null,
+    isAdapting: false,
+    askedMs: -WAIT_IN_PROCESS_MS,
   };
 }
 

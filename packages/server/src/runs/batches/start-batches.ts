@@ -67,24 +67,18 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   let cursor = FIRST_ID;
   let alarm = Promise.withResolvers<void>();
   let isBusy = false;
-  const restUntilMs = new Map<string, number>();
-  const failing = new Map<string, FailureLog>();
+  const rests = createRests(options.log);
   const wake = (): void => alarm.resolve();
 
   /** One operation at a time per account. A slow account delays no other. */
-  function begin({ accountId, batchId }: OpenBatch, work: () => Promise<void>): void {
+  function begin(batch: OpenBatch, work: () => Promise<void>): void {
+    const { accountId } = batch;
     const started = creates
-      .run(async () => {
-        await work();
-        failing.get(batchId)?.worked();
-        failing.delete(batchId);
-      })
-      .catch((error: unknown) => {
-        const failures = failing.get(batchId) ?? failuresOf(batchId, options.log);
-        failures.failed(error);
-        remember(failing, batchId, failures);
-        remember(restUntilMs, accountId, performance.now() + REST_MS);
-      })
+      .run(work)
+      .then(
+        () => rests.worked(batch),
+        (error: unknown) => rests.failed(batch, error),
+      )
       .finally(() => starting.delete(accountId));
     starting.set(accountId, started);
   }
@@ -94,7 +88,7 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     if (starting.has(accountId)) return;
     const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
     if (canceled !== undefined) return begin(canceled, () => cancelRunsOf(canceled, options));
-    if ((restUntilMs.get(accountId) ?? 0) > performance.now()) return;
+    if (rests.isResting(accountId)) return;
     const batch = nextDue(batches, lastOf.get(accountId));
     const room = roomOf(batches, options.create.activeRunsMax);
     if (batch === null || room < 1) return;
@@ -135,6 +129,25 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     if (isBusy) wake();
   };
   return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake, onRunDone };
+}
+
+/** Which accounts to leave alone for a while, because one of their batches hit an error. */
+function createRests(log: Log) {
+  const untilMs = new Map<string, number>();
+  const failing = new Map<string, FailureLog>();
+  return {
+    isResting: (accountId: string) => (untilMs.get(accountId) ?? 0) > performance.now(),
+    worked: ({ batchId }: OpenBatch) => {
+      failing.get(batchId)?.worked();
+      failing.delete(batchId);
+    },
+    failed: ({ accountId, batchId }: OpenBatch, error: unknown) => {
+      const failures = failing.get(batchId) ?? failuresOf(batchId, log);
+      failures.failed(error);
+      remember(failing, batchId, failures);
+      remember(untilMs, accountId, performance.now() + REST_MS);
+    },
+  };
 }
 
 function failuresOf(batchId: string, log: Log): FailureLog {
