@@ -241,6 +241,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
         .getByText(/^It was last used \d+ s ago from 203\.0\.113\.24\./)
         .waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" }); // the page behind a dialog has no roles
       await page.getByRole("row", { name: /shop-backend/ }).waitFor({ state: "detached" });
       expect((await ask()).status).toBe(401);
       await page.getByRole("link", { name: "Show revoked keys" }).click();
