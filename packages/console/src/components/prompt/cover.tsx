@@ -5,14 +5,13 @@ import { DrawnCover } from "./drawn-cover.tsx";
 
 interface CoverProps {
   readonly promptId: string;
-  readonly title: string;
   readonly modality: "text" | "image" | "video";
   readonly samples: PromptSamples;
 }
 
 const FRAME = "relative aspect-[16/10] overflow-hidden rounded-3 bg-sunk ring-1 ring-inset ring-line";
 
-export function Cover({ promptId, title, modality, samples }: CoverProps) {
+export function Cover({ promptId, modality, samples }: CoverProps) {
   const [isBroken, setBroken] = useState(false);
   const sample = samples.outputs.find(({ type }) => type === modality);
   if (sample !== undefined && modality === "image" && !isBroken) {
@@ -45,7 +44,7 @@ export function Cover({ promptId, title, modality, samples }: CoverProps) {
   if (sample !== undefined && modality === "text") return <TextCover text={sample.data} />;
   return (
     <div className={FRAME}>
-      <DrawnCover seed={promptId} title={title} isVideo={modality === "video"} />
+      <DrawnCover seed={promptId} isVideo={modality === "video"} />
     </div>
   );
 }

@@ -30,7 +30,7 @@ function strata(random: Random): ReactNode[] {
   for (let x = -slant; x < W + slant;) {
     const width = between(random, 12, 46);
     // Under the next band, because the ground would show between their edges.
-    const end = x + width + 1;
+    const end = x + width + 4;
     const points = `${x + slant},0 ${end + slant},0 ${end},${H} ${x},${H}`;
     bands.push(<polygon key={x} className={tone(Math.floor(random() * 6))} points={points} />);
     x += width;
@@ -87,8 +87,7 @@ function tiles(random: Random): ReactNode[] {
       const degrees = Math.floor(random() * 4) * 90;
       shapes.push(
         <g key={`${x} ${y}`} transform={`rotate(${degrees} ${x + size / 2} ${y + size / 2})`}>
-          {/* Half a unit wider on each side, because the ground would show between the tiles. */}
-          <rect className={tone(ground)} x={x - 0.5} y={y - 0.5} width={size + 1} height={size + 1} />
+          <rect className={tone(ground)} x={x} y={y} width={size + 0.5} height={size + 0.5} />
           <path
             className={tone(ground + 1 + Math.floor(random() * 4))}
             d={`M${x} ${y}h${size}a${size} ${size} 0 0 1 ${-size} ${size}z`}
@@ -104,12 +103,11 @@ const FAMILIES = [strata, arcs, folds, contours, tiles] as const;
 
 interface DrawnCoverProps {
   readonly seed: string;
-  readonly title: string;
   readonly isVideo?: boolean;
 }
 
-export function DrawnCover({ seed, title, isVideo = false }: DrawnCoverProps) {
-  const { hue, drawing } = useMemo(() => draw(`${seed}${title}`), [seed, title]);
+export function DrawnCover({ seed, isVideo = false }: DrawnCoverProps) {
+  const { hue, drawing } = useMemo(() => draw(seed), [seed]);
   const style = { "--h": String(hue) } as CSSProperties;
   return (
     <svg aria-hidden viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="xMidYMid slice" className="size-full" style={style}>

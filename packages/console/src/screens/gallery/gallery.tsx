@@ -85,7 +85,7 @@ function Colors() {
       <div className="grid grid-cols-5 gap-2">
         {["a", "b", "c", "e", "h"].map((seed) => (
           <div key={seed} className="aspect-[16/10] overflow-hidden rounded-2">
-            <DrawnCover seed={seed} title="Cover" />
+            <DrawnCover seed={`${seed}Cover`} />
           </div>
         ))}
       </div>

@@ -21,7 +21,7 @@ export const PromptCard = memo(function PromptCard({ row }: { readonly row: Sear
         params={{ slug: row.slug }}
         className="group grid grid-cols-[112px_minmax(0,1fr)] gap-x-3 gap-y-2.5 rounded-3 sm:grid-cols-[minmax(0,1fr)]"
       >
-        <Cover promptId={row.promptId} title={row.title} modality={row.configs.modality} samples={row.samples} />
+        <Cover promptId={row.promptId} modality={row.configs.modality} samples={row.samples} />
         <div className="grid min-w-0 content-start gap-1 sm:px-0.5">
           <h2 className="line-clamp-2 [overflow-wrap:anywhere] group-hover:underline group-hover:underline-offset-3">
             {row.title}
