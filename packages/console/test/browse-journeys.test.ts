@@ -220,6 +220,10 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await page.getByRole("link", { name: "Open run" }).click();
       await page.getByRole("heading", { name: "A said word", level: 1 }).waitFor();
       expect(complaints).toEqual([]);
+      await page.goto(`${server.url}/runs/${requestId}`);
+      await page.getByRole("heading", { name: "Run not found" }).waitFor();
+      await page.getByRole("link", { name: "find its runs" }).click();
+      await page.getByRole("link", { name: "A said word" }).waitFor();
     });
   });
 

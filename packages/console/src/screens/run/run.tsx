@@ -1,9 +1,9 @@
-import type { PromptConfig } from "@promptd/contract";
+import { ID_FORM, type PromptConfig } from "@promptd/contract";
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
-import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
+import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery, sessionQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
@@ -28,7 +28,7 @@ export function RunScreen() {
   const { runId } = useParams({ from: "/inside/runs/$runId" });
   const run = useQuery(runQuery(runId));
   if (run.isError && run.data === undefined) {
-    if (isMissing(run.error)) return <Gone />;
+    if (isMissing(run.error)) return <Gone runId={runId} />;
     return (
       <Page title="Run" path={<Path runId={runId} />}>
         <QueryFailure what="The run" query={run} />
@@ -171,13 +171,41 @@ function Path({ runId }: { readonly runId: string }) {
   );
 }
 
-function Gone() {
+const IN_TEXT = "text-accent underline underline-offset-2";
+
+function Gone({ runId }: { readonly runId: string }) {
   return (
     <Page title="No such run" hasHead={false}>
       <Missing title="Run not found" to="/runs" label="Open your runs">
         Check the ID. The run may belong to another account.
+        {ID_FORM.test(runId) ? <OtherSearches id={runId} /> : null}
       </Missing>
     </Page>
+  );
+}
+
+/** The ID may be a request's, and operators follow links to the runs of others. */
+function OtherSearches({ id }: { readonly id: string }) {
+  const { data: session } = useQuery(sessionQuery);
+  return (
+    <>
+      {" "}
+      If it is the ID of a request,{" "}
+      <Link to="/runs" search={{ q: id }} className={IN_TEXT}>
+        find its runs
+      </Link>
+      .
+      {session?.person.isOperator === true ? (
+        <>
+          {" "}
+          As an operator, you can also{" "}
+          <Link to="/operator/runs" search={{ id }} className={IN_TEXT}>
+            search all accounts
+          </Link>
+          .
+        </>
+      ) : null}
+    </>
   );
 }
 
