@@ -23,7 +23,8 @@ import { Brand } from "./brand.tsx";
 import { formatWhole } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 
-const Palette = lazy(() => import("./palette.tsx").then(({ Palette: component }) => ({ default: component })));
+const loadPalette = () => import("./palette.tsx").then(({ Palette: component }) => ({ default: component }));
+const Palette = lazy(loadPalette);
 const AccountMenu = lazy(() =>
   import("./account-menu.tsx").then(({ AccountMenu: component }) => ({ default: component })),
 );
@@ -44,11 +45,21 @@ const ITEM =
   "flex items-center gap-2.5 rounded-2 text-dim hover:bg-hover hover:text-ink max-lg:h-12 max-lg:flex-col max-sm:flex-1 max-lg:justify-center max-lg:gap-[3px] max-lg:text-11 lg:h-8 lg:px-2.5";
 const ACTIVE = "bg-press font-medium text-ink!";
 
+/**
+ * When to load the palette: after the page itself, and before somebody is likely to open it, because what they type
+ * goes to the page until it is there.
+ */
+const PALETTE_MS = 1_000;
+
 /** A sidebar from 1024 px, a rail from 640 px, and a bottom bar below that. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   usePaletteKey(() => setPaletteOpen((open) => !open));
   useEffect(renewSession, []);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette().catch(() => {}), PALETTE_MS); // opening it tries again
+    return () => clearTimeout(timer);
+  }, []);
   const openPalette = () => setPaletteOpen(true);
   return (
     <div className="min-h-dvh print:block! sm:grid sm:grid-cols-[84px_minmax(0,1fr)] lg:grid-cols-[216px_minmax(0,1fr)]">
