@@ -20,7 +20,7 @@ export function peopleTicks({ db, config, mailer, secret, previousSecrets }: Peo
     { name: "passkey-challenges", everySeconds: 600, run: () => pruneChallenges(db) },
     { name: "old-mails", everySeconds: 3_600, run: () => pruneMails(db) },
     { name: "expired-sessions", everySeconds: 600, run: () => pruneExpired(db) },
-    { name: "second-factors", everySeconds: 600, run: () => reencryptSecondFactors(db, secrets) },
+    { name: "second-factors", everySeconds: 600, run: (stop) => reencryptSecondFactors(db, secrets, stop) },
     { name: "audit-days", everySeconds: 3_600, run: (stop) => pruneAudit(db, auditDays, stop) },
   ];
 }

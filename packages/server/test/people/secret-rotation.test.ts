@@ -1,5 +1,5 @@
 /** What people have after the server's secret was rotated. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { mintCode, peopleTicks } from "../../src/people/index.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -74,6 +74,21 @@ test("so does what was stored before secrets had versions", async () => {
   await reencrypt();
   const rotated = await server.startAnother("api", SECOND);
   expect(await ada.signIns(rotated.listenUrl ?? "")).toEqual([200, 200]);
+});
+
+test("the app of one person is not kept waiting by apps of any number that no known secret decrypts", async () => {
+  const { db } = server.app;
+  const lost = `with people as (
+      insert into auth_users (id, name, email)
+      select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Lost', 'lost-' || n || '@example.org'
+      from generate_series(1, 501) n returning id)
+    insert into auth_two_factors (id, user_id, secret, backup_codes) select id, id, '$ba$1$00', '$ba$1$00' from people`;
+  await db.query(lost);
+  onTestFinished(() => db.query("delete from auth_users where name = 'Lost'").then(() => undefined));
+  const ada = await createPersonWithApp();
+  await reencrypt();
+  const removed = await server.startAnother("api", { PROMPTD_SECRET: SECRETS[1] });
+  expect(await ada.signIns(removed.listenUrl ?? "")).toEqual([200, 200]);
 });
 
 test("after the secret was lost, an operator's link leads people back in, and they set up their app again", async () => {

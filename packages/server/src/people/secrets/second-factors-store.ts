@@ -1,5 +1,6 @@
 /** The secrets of authenticator apps, which are stored encrypted: they stay readable when the server's secret changes. */
 import type { Queryable } from "../../platform/database/database.ts";
+import { doInBatches } from "../../platform/periodic-work.ts";
 import { markOf, type AuthSecrets } from "./auth-secrets.ts";
 
 interface SecondFactor {
@@ -9,24 +10,41 @@ interface SecondFactor {
 }
 
 const BATCH = 500;
+/** Comes before every id that we make. */
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
-/** After a rotation of the server's secret: encrypts with the current secret whatever the previous one encrypted. */
-export async function reencryptSecondFactors(db: Queryable, secrets: AuthSecrets): Promise<void> {
+/**
+ * After a rotation of the server's secret: encrypts with the current secret whatever the previous one encrypted. What
+ * no known secret decrypts stays as it is, so each batch begins after the last row of the one before.
+ */
+export async function reencryptSecondFactors(db: Queryable, secrets: AuthSecrets, stop?: AbortSignal): Promise<void> {
   if (secrets.length === 1) return;
-  const others = await db.query<SecondFactor>(
+  let after = BEFORE_ALL;
+  const reencryptNext = async () => {
+    const others = await listOthers(db, secrets, after);
+    for (const one of others) await reencryptOne(db, one, secrets);
+    after = others.at(-1)?.id ?? after;
+    return others.length;
+  };
+  await doInBatches(BATCH, reencryptNext, stop);
+}
+
+/** The first second factors after this id that the current secret has not encrypted. */
+function listOthers(db: Queryable, secrets: AuthSecrets, after: string): Promise<SecondFactor[]> {
+  return db.query<SecondFactor>(
     `select id, secret, backup_codes as "backupCodes" from auth_two_factors
-     where not starts_with(secret, $1) or not starts_with(backup_codes, $1) order by id limit ${BATCH}`,
-    [markOf(secrets[0])],
+     where id > $2 and (not starts_with(secret, $1) or not starts_with(backup_codes, $1)) order by id limit ${BATCH}`,
+    [markOf(secrets[0]), after],
   );
-  if (others.length === 0) return;
+}
+
+async function reencryptOne(db: Queryable, before: SecondFactor, secrets: AuthSecrets): Promise<void> {
   const { reencrypt } = await import("../sign-in/sessions.ts"); // loads better-auth, for which there is rarely a reason
-  for (const before of others) {
-    const [secret, backupCodes] = await Promise.all([
-      reencrypt(before.secret, secrets),
-      reencrypt(before.backupCodes, secrets),
-    ]);
-    if (secret !== null && backupCodes !== null) await replace(db, before, { ...before, secret, backupCodes });
-  }
+  const [secret, backupCodes] = await Promise.all([
+    reencrypt(before.secret, secrets),
+    reencrypt(before.backupCodes, secrets),
+  ]);
+  if (secret !== null && backupCodes !== null) await replace(db, before, { ...before, secret, backupCodes });
 }
 
 /** Skips a second factor whose backup code was used, or that was set up again, meanwhile. */
