@@ -17,10 +17,10 @@ import { unauthenticatedEndpoints, type UnauthenticatedEndpointsOptions } from "
 import { Exchange } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
 import { HEADER_BYTES_MAX } from "./request/parse-head.ts";
-import { createOpenRequests } from "./request/open-requests.ts";
 import { createRateWait } from "./request/rate-wait.ts";
 import { serveRequest, type PathSetup } from "./request/request-path.ts";
 import { createRouter } from "./request/router.ts";
+import { createOwnerCounts } from "./owner-counts.ts";
 import { createUnreadAnswers } from "./response/unread-answers.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
 import { limitConnections } from "./sockets/limit-connections.ts";
@@ -112,7 +112,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     isLastAnswer: (exchange) => stopping.hasBegun && connections.isLast(exchange),
     bodyBudget: createBodyBudget(limits),
     unreadAnswers: createUnreadAnswers(limits),
-    openOfAccounts: createOpenRequests(Math.ceil(limits.openRequestsMax / 2)),
+    openOfAccounts: createOwnerCounts(),
+    accountOpenMax: Math.ceil(limits.openRequestsMax / 2),
   };
   const serve = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => {
     if (!connections.takesMore(request.socket)) {

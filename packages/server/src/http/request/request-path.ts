@@ -11,9 +11,9 @@ import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
 import type { Exchange, ExchangeSetup } from "./exchange.ts";
+import type { OwnerCounts } from "../owner-counts.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
 import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
-import type { OpenRequests } from "./open-requests.ts";
 import { parseQuery, rawQuery } from "./query.ts";
 import type { RateWait } from "./rate-wait.ts";
 import { audit } from "./audit.ts";
@@ -32,7 +32,12 @@ export interface PathSetup extends ExchangeSetup {
   readonly bodyBudget: BodyBudget;
   readonly accountUnreadBytesMax: number;
   readonly totalUnreadBytesMax: number;
-  readonly openOfAccounts: OpenRequests;
+  /**
+   * How many requests of each account this process has open. Streams and waits can stay open for as long as a run
+   * takes, so without a share one account could fill the process, and others would get only refusals.
+   */
+  readonly openOfAccounts: OwnerCounts;
+  readonly accountOpenMax: number;
   /** Null: no endpoint is audited. */
   readonly writeAudit: WriteAudit | null;
 }
@@ -130,14 +135,15 @@ function accountOfQuery({ schemas, request }: Exchange): string | null {
 
 function limitRate(exchange: Exchange, setup: PathSetup): void {
   const { admission, memoryOwner } = exchange;
-  const { openOfAccounts } = setup;
+  const { openOfAccounts, accountOpenMax } = setup;
   if (isRefusedWith(admission, "TOO_MANY_REQUESTS_ERROR")) throwRefusal(admission);
   if (admission === null) return;
   if (setup.isBusy()) throw serverBusy();
   const excess = setup.unreadAnswers.excessOf(memoryOwner);
   if (excess !== null) throw answersUnread(excess, setup);
-  if (!openOfAccounts.add(memoryOwner)) throw tooManyOpen();
-  exchange.onEnd(() => openOfAccounts.remove(memoryOwner));
+  if (openOfAccounts.of(memoryOwner) >= accountOpenMax) throw tooManyOpen();
+  openOfAccounts.add(memoryOwner, 1);
+  exchange.onEnd(() => openOfAccounts.add(memoryOwner, -1));
 }
 
 function requirePlan({ admission, route }: Exchange): void {

@@ -1,3 +1,5 @@
+import { createOwnerCounts } from "../owner-counts.ts";
+
 /**
  * How many bytes of answers each account has requested and not read yet. A page of runs can be 16 MiB, and a caller who
  * reads it slowly leaves it in this process's memory: five such requests per second would fill any machine, and so would
@@ -25,23 +27,20 @@ export interface UnreadAnswersLimits {
 
 export function createUnreadAnswers(limits: UnreadAnswersLimits): UnreadAnswers {
   const { smallAnswerBytesMax, accountUnreadBytesMax, totalUnreadBytesMax } = limits;
-  const unread = new Map<string, number>();
+  const unread = createOwnerCounts();
   let total = 0;
-  const of = (owner: string) => unread.get(owner) ?? 0;
   const change = (owner: string, bytes: number) => {
-    const now = of(owner) + bytes;
-    if (now > 0) unread.set(owner, now);
-    else unread.delete(owner);
+    unread.add(owner, bytes);
     total += bytes;
   };
   return {
     excessOf(owner) {
-      if (of(owner) > accountUnreadBytesMax) return "account";
-      return of(owner) > 0 && total > totalUnreadBytesMax ? "process" : null;
+      if (unread.of(owner) > accountUnreadBytesMax) return "account";
+      return unread.of(owner) > 0 && total > totalUnreadBytesMax ? "process" : null;
     },
     add(owner, size) {
       const bytes = size > smallAnswerBytesMax ? size : 0;
-      const isFull = of(owner) + bytes > 2 * accountUnreadBytesMax || total + bytes > 2 * totalUnreadBytesMax;
+      const isFull = unread.of(owner) + bytes > 2 * accountUnreadBytesMax || total + bytes > 2 * totalUnreadBytesMax;
       if (bytes > 0 && isFull) return null;
       change(owner, bytes);
       return () => change(owner, -bytes);
