@@ -141,6 +141,33 @@ describe("a code", () => {
     expect((await exchange(form)).status).toBe(400);
   });
 
+  test("is not exchanged with a parameter given twice, and stays valid", async () => {
+    const form = await formOf();
+    for (const name of [...Object.keys(form), "unknown"]) {
+      const twice = new URLSearchParams(form);
+      twice.append(name, "one");
+      if (name === "unknown") twice.append(name, "other");
+      const refused = await fetch(`${server.url}/oauth/token`, { method: "POST", body: twice });
+      expect([refused.status, await refused.json()]).toEqual([
+        400,
+        { error: "invalid_request", error_description: `${name} is given more than once.` },
+      ]);
+    }
+    expect((await exchange(form)).status).toBe(200);
+  });
+
+  test("leaves a row in the audit log that names the key it gave, the person who agreed, and the account", async () => {
+    expect((await exchange(await formOf())).status).toBe(200);
+    const [key] = (await person.client.send("listKeys")).rows;
+    const rows = await server.app.db.query(
+      `select actor, person_id as "personId", account_id as "accountId", outcome, request_id is not null as "hasRequest"
+       from audit_entries where action = 'createKeyOfProgram' and subject = $1`,
+      [key?.keyId],
+    );
+    const { personId, accountId } = person;
+    expect(rows).toEqual([{ actor: "none", personId, accountId, outcome: "SUCCESS", hasRequest: true }]);
+  });
+
   test("works only once for two concurrent requests", async () => {
     const form = await formOf();
     const statuses = (await Promise.all([exchange(form), exchange(form), exchange(form)])).map(({ status }) => status);

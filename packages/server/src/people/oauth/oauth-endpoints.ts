@@ -4,10 +4,10 @@
  * the person if the program requested its scopes. Admission, revocation, and lists are therefore the same as for all
  * keys and tokens. Statuses and bodies follow the protocol.
  */
-import type { Scope } from "@promptd/contract";
+import { printable, type Scope } from "@promptd/contract";
 import { createHash } from "node:crypto";
 import { createApiKey } from "../../accounts/index.ts";
-import { ownEndpoint, type Endpoint, type TextAnswer } from "../../http/endpoint.ts";
+import { ownEndpoint, type Endpoint, type RequestContext, type TextAnswer } from "../../http/endpoint.ts";
 import { networkOf } from "../../http/request/failed-admissions.ts";
 import { rawQuery } from "../../http/request/query.ts";
 import { isoTime, systemClock } from "../../platform/clock.ts";
@@ -68,7 +68,7 @@ export function oauthEndpoints(people: PeopleContext): Endpoint[] {
     ownEndpoint({
       ...WITH_BODY,
       path: TOKEN_PATH,
-      handle: limited(db, "token", (body) => exchange(new URLSearchParams(textOf(body)), people)),
+      handle: limited(db, "token", (body, context) => exchange(new URLSearchParams(textOf(body)), context, people)),
     }),
   ];
 }
@@ -83,11 +83,12 @@ const WINDOW_MS = 60_000;
 function limited(
   db: Database,
   what: keyof typeof REQUESTS_MAX,
-  handle: (body: unknown) => Promise<TextAnswer>,
+  handle: (body: unknown, context: RequestContext) => Promise<TextAnswer>,
 ): Endpoint["handle"] {
-  return async ({ body }, { address }) => {
+  return async ({ body }, context) => {
+    const { address } = context;
     const { count, msLeft } = await countAttempt(db, `oauth-${what}:${networkOf(address)}`, WINDOW_MS);
-    if (count <= REQUESTS_MAX[what]) return handle(body);
+    if (count <= REQUESTS_MAX[what]) return handle(body, context);
     const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
     const description = `This address may send at most ${REQUESTS_MAX[what]} requests per minute. Try again in ${seconds} s.`;
     const text = JSON.stringify({ error: "too_many_requests", error_description: description });
@@ -151,7 +152,15 @@ export function identifierOf(code: string): string {
   return `oauth-code:${code}`;
 }
 
-async function exchange(form: URLSearchParams, people: PeopleContext): Promise<TextAnswer> {
+async function exchange(
+  form: URLSearchParams,
+  { address, requestId }: RequestContext,
+  people: PeopleContext,
+): Promise<TextAnswer> {
+  const repeated = [...form.keys()].find((name, i, names) => names.indexOf(name) !== i);
+  if (repeated !== undefined) {
+    return refusal("invalid_request", `${printable(repeated, 40)} is given more than once.`); // RFC 6749, section 3.2
+  }
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
   }
@@ -160,7 +169,10 @@ async function exchange(form: URLSearchParams, people: PeopleContext): Promise<T
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
   if (!(await mayStillGive(authorization, people))) return refusal("invalid_grant", GRANT_REFUSED);
   try {
-    const secret = await createSecret(authorization, people);
+    const { secret, ...created } = await createSecret(authorization, people);
+    const { personId, accountId } = authorization;
+    const entry = { actor: "none", personId, accountId, address, requestId, outcome: "SUCCESS" } as const;
+    await people.writeEntry({ ...entry, ...created });
     const expiresIn = authorization.days * DAY_SECONDS;
     const { terms } = authorization;
     const scope = "scopes" in terms ? { scope: terms.scopes.join(" ") } : {};
@@ -199,10 +211,12 @@ async function mayStillGive({ personId, accountId, terms }: Authorization, { db 
 async function createSecret(
   { accountId, personId, clientName: name, terms, days }: Authorization,
   { db, newId }: PeopleContext,
-): Promise<string> {
+): Promise<{ readonly secret: string; readonly action: string; readonly subject: string }> {
   if ("scopes" in terms) {
-    return (await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days })).token;
+    const created = await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days });
+    return { secret: created.token, action: "createTokenOfProgram", subject: created.tokenId };
   }
   const expiresAt = isoTime(systemClock.nowMs() + days * DAY_SECONDS * 1_000);
-  return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
+  const created = await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt });
+  return { secret: created.apiKey, action: "createKeyOfProgram", subject: created.keyId };
 }
