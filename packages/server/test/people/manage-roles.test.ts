@@ -6,8 +6,10 @@ import type { EndpointEntry, Role, Scope } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { MANAGE_EXAMPLES } from "@promptd/contract/manage/examples";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
-import { SCOPES } from "@promptd/contract";
+import { API_PREFIXES, SCOPES } from "@promptd/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ownEndpoint } from "../../src/http/endpoint.ts";
+import { createRouter } from "../../src/http/request/router.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { auditedFetch } from "../files/audited-fetch.ts";
 import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
@@ -98,6 +100,30 @@ const isAllowed = ({ status }: Response) => {
 };
 const reasonOf = async (response: Response) =>
   ((await response.json()) as { data: { reason?: string } | null }).data?.reason;
+
+test("only these endpoints are open to everyone; each has its own tests", () => {
+  const open = entries.filter(([, { auth }]) => auth === "none").map(([name]) => name);
+  expect(open).toEqual([
+    "getFeatures",
+    "welcome",
+    "confirmEmailChange",
+    "beginPasskeySignIn",
+    "signInWithPasskey",
+    "acceptInvitation",
+  ]);
+});
+
+test("every endpoint that accepts tokens names a scope, and every endpoint a role, but for the session itself", () => {
+  const lax = closed.filter(
+    ([, entry]) => entry.role === undefined || (kindsOf(entry).includes("token") && !entry.scope),
+  );
+  expect(lax.map(([name]) => name)).toEqual(["getSession"]);
+});
+
+test("a server does not start with an endpoint of an API that the contract does not list, and that is not tested here", () => {
+  const stray = ownEndpoint({ method: "GET", path: "/manage/v1/stray", handle: async () => ({ data: {} }) });
+  expect(() => createRouter([stray], API_PREFIXES)).toThrow("/manage/v1/stray is not in the contract");
+});
 
 describe.each(closed)("%s", (name, entry) => {
   test("is closed to anonymous callers and to API keys, and says which credential it accepts", async () => {

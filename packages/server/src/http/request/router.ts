@@ -23,6 +23,10 @@ export interface Route {
 const METHODS = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"] as const satisfies readonly HTTPMethod[];
 
 export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<Record<string, Auth>>): Router {
+  const apis = Object.keys(prefixes);
+  const stray = endpoints.find(({ name, path }) => name === null && apis.some((api) => path.startsWith(`${api}/`)));
+  if (stray !== undefined)
+    throw new Error(`The endpoint ${stray.path} is not in the contract, which says who may use it.`);
   const routesOf = routesByApi(endpoints);
   const find = (method: string, target: string): Route | null => {
     // HEAD is a GET without a response body.
