@@ -28,6 +28,8 @@ export interface TestOidc {
   path: string;
   /** Signs the next ID tokens with a new key, and publishes only that one. */
   rotateKey(algorithm: OidcAlgorithm): void;
+  /** An ID token of the person for our client, as it may be found in a log or at another program. */
+  issueIdToken(nonce: string): string;
   close(): Promise<void>;
 }
 
@@ -68,6 +70,7 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
     rotateKey: (algorithm) => {
       key = createKey(algorithm);
     },
+    issueIdToken: (nonce) => signed(claimsOf({ nonce }, provider), key),
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -150,7 +153,10 @@ function takeGrant(grants: Map<string, Grant>, form: URLSearchParams): Grant | n
   return grant !== undefined && isGood ? grant : null;
 }
 
-function claimsOf({ nonce }: Grant, { issuer, clientId, person, forge }: TestOidc): Record<string, unknown> {
+function claimsOf(
+  { nonce }: Pick<Grant, "nonce">,
+  { issuer, clientId, person, forge }: TestOidc,
+): Record<string, unknown> {
   const now = Math.floor(Date.now() / 1_000);
   const claims = { iss: issuer, aud: clientId, iat: now, exp: now + 300, nonce, ...person };
   return forge === null ? claims : forge(claims);

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startOidc, type TestOidc } from "./oidc-fixture.ts";
 import { clientOf, createTestPerson } from "./people-fixture.ts";
+import { cookiesOf, postAsPage } from "./page-requests.ts";
 import { beginAt, comeBack, signInAt } from "./service-browser.ts";
 
 let oidc: TestOidc;
@@ -74,6 +75,15 @@ describe("an OpenID Connect provider", () => {
     expect(two.person.personId).toBe(one.person.personId);
     const tokens = "select access_token, refresh_token, id_token from auth_logins where provider_id = 'oidc'";
     expect(await server.app.db.query(tokens)).toEqual([{ access_token: null, refresh_token: null, id_token: null }]);
+  });
+
+  test("signs nobody in with an ID token that somebody found", async () => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    await signInBy("oidc");
+    const token = oidc.issueIdToken("nonce");
+    const body = { provider: "oidc", callbackURL: "/", idToken: { token, nonce: "nonce" } };
+    const response = await postAsPage(server, "/manage/auth/sign-in/social", body);
+    expect([response.status, cookiesOf(response)]).toEqual([400, ""]);
   });
 
   test("never takes over an existing person through an address that it has not confirmed", async () => {

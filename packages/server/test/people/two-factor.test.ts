@@ -32,6 +32,10 @@ test("once it is enabled, a password alone begins no session, and an authenticat
   });
   expect(half.httpStatus).toBe(401);
 
+  // A browser that skips the second factor for a month would do so for a thief, too.
+  const trusting = { code: totpOf(secretOf(totpURI)), trustDevice: true };
+  expect((await post("/two-factor/verify-totp", trusting, cookiesOf(first))).status).toBe(400);
+  await server.app.db.query("delete from auth_rate_limits");
   const wrong = await post("/two-factor/verify-totp", { code: "000000" }, cookiesOf(first));
   expect(wrong.status).toBe(401);
   const second = await post("/two-factor/verify-totp", { code: totpOf(secretOf(totpURI)) }, cookiesOf(first));

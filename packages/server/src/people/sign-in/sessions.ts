@@ -21,7 +21,7 @@ import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { listCredentials } from "./passkeys-store.ts";
 import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
-import { readPersonName } from "./person-name.ts";
+import { DISABLED_PATHS, findUnused, readPersonName } from "./refused-requests.ts";
 import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
@@ -202,13 +202,6 @@ function createAuth(options: SessionsOptions, url: string) {
   });
 }
 
-const DISABLED_PATHS = [
-  "/verify-password", // unused here, and it has no limit for password attempts through an open session
-  // These name sessions by their tokens; /manage/v1/sessions names them by id.
-  "/list-sessions",
-  "/revoke-session",
-];
-
 /**
  * Supports any OpenID Connect provider through its discovery document. The plugin would fetch that at startup, without
  * a time limit, and everyone's sign-in would wait for it. Here it is fetched when somebody signs in with this provider,
@@ -288,6 +281,8 @@ function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: Ses
   return createAuthMiddleware(async (context) => {
     const page = confirmationPage(context, url);
     if (page !== null) throw context.redirect(page);
+    const unused = findUnused(context.body);
+    if (unused !== null) throw new APIError("BAD_REQUEST", { code: "UNUSED", message: `${unused} is not supported.` });
     if (context.path === SIGN_UP_PATH && closedSignUp !== null) throw signUpRefused(closedSignUp);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === LINK_PATH || context.path === UNLINK_PATH) await confirmPerson(context, db);

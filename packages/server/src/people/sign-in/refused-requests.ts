@@ -1,0 +1,33 @@
+/** What better-auth would accept, and this server does not. */
+import { shownNameField } from "@promptd/contract/manage/schemas";
+import { z } from "zod";
+
+/** Nothing here uses these, and each would be one more way in. */
+export const DISABLED_PATHS = [
+  "/verify-password", // it has no limit for password attempts through an open session
+  // These name sessions by their tokens; /manage/v1/sessions names them by id.
+  "/list-sessions",
+  "/revoke-session",
+  "/error", // shows any text that a link contains as a page of this server; errors are shown by the console
+];
+
+const unusedSchema = z.object({
+  /** Signs in with an ID token that somebody has, instead of a code that only this browser can redeem. */
+  idToken: z.unknown(),
+  /** Skips the second factor in this browser for a month, also after the password was changed. */
+  trustDevice: z.unknown(),
+});
+
+/** The member of a body that nothing here sends; null: there is none. */
+export function findUnused(body: unknown): string | null {
+  const { data = {} } = unusedSchema.partial().safeParse(body);
+  return Object.entries(data).find(([, value]) => value !== undefined)?.[0] ?? null;
+}
+
+const personName = shownNameField("name", 100);
+
+/** A person's self-chosen name, if it may be shown to others. `fault`: why it may not. */
+export function readPersonName(given: unknown): { readonly name: string } | { readonly fault: string } {
+  const read = personName.safeParse(given);
+  return read.success ? { name: read.data } : { fault: read.error.issues[0]?.message ?? "name is not valid." };
+}
