@@ -24,6 +24,8 @@ export interface TestOidc {
   secretIn: "header" | "body" | null;
   /** True: discovery responds with 503. */
   isDown: boolean;
+  /** How often the discovery document was requested. */
+  discoveries: number;
   /** The first part of the path of every endpoint; endpoints at an earlier path no longer exist. */
   path: string;
   /** Signs the next ID tokens with a new key, and publishes only that one. */
@@ -66,6 +68,7 @@ export async function startOidc(person: OidcPerson): Promise<TestOidc> {
     forge: null,
     secretIn: null,
     isDown: false,
+    discoveries: 0,
     path: "",
     rotateKey: (algorithm) => {
       key = createKey(algorithm);
@@ -102,6 +105,7 @@ function answersOf(provider: TestOidc, signingKey: () => SigningKey): (request: 
     const key = signingKey();
     switch (pathname) {
       case "/.well-known/openid-configuration":
+        provider.discoveries += 1;
         return provider.isDown ? { status: 503 } : { status: 200, body: discovery(provider, key) };
       case `${provider.path}/jwks`: {
         const jwk = { ...key.publicKey.export({ format: "jwk" }), kid: key.kid, alg: key.algorithm, use: "sig" };

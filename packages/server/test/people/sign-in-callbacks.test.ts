@@ -77,6 +77,14 @@ describe("an OpenID Connect provider", () => {
     expect(await server.app.db.query(tokens)).toEqual([{ access_token: null, refresh_token: null, id_token: null }]);
   });
 
+  test("is not asked for its discovery document again by sign-ins of the next minutes", async () => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    await signInBy("oidc");
+    const { discoveries } = oidc;
+    expect((await signInBy("oidc")).location).toBe("/");
+    expect(oidc.discoveries).toBe(discoveries);
+  });
+
   test("signs nobody in with an ID token that somebody found", async () => {
     oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
     await signInBy("oidc");

@@ -13,13 +13,14 @@ export interface OidcProvider extends SignInService {
 }
 
 export function oidcConfig(provider: OidcProvider, requireEmailVerification: boolean) {
+  const findTokenEndpoint = tokenEndpointFinder(provider.discoveryUrl);
   return {
     ...provider,
     providerId: "oidc",
     scopes: ["openid", "email", "profile"],
     requireIdTokenVerification: true,
     requireEmailVerification,
-    getToken: (code: CodeToRedeem) => redeemCode(provider, code),
+    getToken: (code: CodeToRedeem) => redeemCode(provider, findTokenEndpoint, code),
   };
 }
 
@@ -37,6 +38,16 @@ interface Tokens {
 /** Both requests of a sign-in together. */
 const REDEEM_MS_MAX = 10_000;
 const discoverySchema = z.object({ token_endpoint: z.url() });
+
+type FindTokenEndpoint = (signal: AbortSignal) => Promise<string>;
+
+/** Reads the address once. The library reads the same document, but hands out no address. */
+function tokenEndpointFinder(discoveryUrl: string): FindTokenEndpoint {
+  let found: string | null = null;
+  return async (signal) =>
+    (found ??= discoverySchema.parse(await (await fetch(discoveryUrl, { signal })).json()).token_endpoint);
+}
+
 const tokensSchema = z.object({ id_token: z.string().optional(), access_token: z.string().optional() });
 
 /**
@@ -46,13 +57,14 @@ const tokensSchema = z.object({ id_token: z.string().optional(), access_token: z
  * the secret is sent in the body if Basic is refused; a provider refuses a client before it uses the code up.
  */
 async function redeemCode(
-  { discoveryUrl, clientId, clientSecret }: OidcProvider,
+  { clientId, clientSecret }: SignInService,
+  findTokenEndpoint: FindTokenEndpoint,
   given: CodeToRedeem,
 ): Promise<Tokens> {
   const signal = AbortSignal.timeout(REDEEM_MS_MAX);
-  const discovery = discoverySchema.parse(await (await fetch(discoveryUrl, { signal })).json());
+  const tokenEndpoint = await findTokenEndpoint(signal);
   const send = (secret: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
-    fetch(discovery.token_endpoint, {
+    fetch(tokenEndpoint, {
       method: "POST",
       headers: { accept: "application/json", ...headers },
       body: new URLSearchParams({
