@@ -7,9 +7,12 @@ export const canUsePasskeys = (): boolean =>
   "parseCreationOptionsFromJSON" in PublicKeyCredential &&
   !/^[\d.]+$|:/.test(location.hostname);
 
-/** @throws Error with a message to show. */
-export async function addPasskey(name: string): Promise<void> {
-  const { options } = await manage.send("beginPasskey");
+/**
+ * @param password null: the person has none.
+ * @throws Error with a message to show.
+ */
+export async function addPasskey(name: string, password: string | null): Promise<void> {
+  const { options } = await manage.send("beginPasskey", { body: password === null ? {} : { password } });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
     options as unknown as PublicKeyCredentialCreationOptionsJSON,
   );

@@ -191,11 +191,16 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
       await page.goto(`${url}/settings/security`);
       await page.getByRole("button", { name: "Add passkey" }).click();
       await page.getByRole("dialog").getByLabel("Name").fill("Laptop");
+      await page.getByRole("dialog").getByLabel("Your password").fill("not my password");
+      await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+      await page.getByRole("dialog").getByText("This is not your password.").waitFor();
+      await page.getByRole("dialog").getByLabel("Your password").fill(PASSWORD);
       await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       const passkeys = page.getByRole("table", { name: "Passkeys" });
       await passkeys.getByText("never").waitFor();
       const addAnother = async (message: string) => {
         await page.getByRole("button", { name: "Add passkey" }).click();
+        await page.getByRole("dialog").getByLabel("Your password").fill(PASSWORD);
         await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
         await page.getByRole("dialog").getByText(message).waitFor();
         await page.keyboard.press("Escape");

@@ -182,6 +182,11 @@ export interface CredentialOptions {
   readonly options: CredentialJson;
 }
 
+export interface PasskeyRequest {
+  /** The signed-in person's current password, if they have one. */
+  readonly password?: string | undefined;
+}
+
 export interface NewPasskey {
   readonly name: string;
   /** `toJSON()` of the result of `navigator.credentials.create`. */

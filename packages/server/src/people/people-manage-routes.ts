@@ -7,9 +7,11 @@ import { listAudit } from "./audit/audit-store.ts";
 import { listAccountsOfPerson, listMembers, type MemberOfAccount } from "./members-store.ts";
 import { isForeignOrigin } from "./people-admission.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { deleteSession, findPerson, listSessions } from "./people-store.ts";
+import { deleteSession, findPerson, findSignIn, listSessions } from "./people-store.ts";
+import { refuseUnconfirmed } from "./services/linking.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import { deletePasskey, listPasskeys } from "./sign-in/passkeys-store.ts";
+import { countPasswordTry } from "./sign-in/passwords.ts";
 import { relyingPartyOf, type RelyingParty } from "./sign-in/relying-party.ts";
 import { readSessionCookie } from "./sign-in/session-cookie.ts";
 import type { BrowserOfSession } from "./sign-in/sessions.ts";
@@ -43,9 +45,10 @@ export function peopleManageRoutes(options: PeopleContext) {
       if (!isEnded) throw notFound("session", sessionId);
       return { data: { sessionId } };
     },
-    requestEmailChange: async ({ body }, context) => ({
-      data: await requestEmailChange(actorOf(context).personId, body, options),
-    }),
+    requestEmailChange: async ({ body: { email, password } }, context) => {
+      const confirm = () => requireConfirmed(context, password, options);
+      return { data: await requestEmailChange(actorOf(context).personId, { email, confirm }, options) };
+    },
     confirmEmailChange: async ({ body: { code } }) => ({ data: await confirmEmailChange(code, options) }),
     listTokens: async ({ query }, context) => ({ data: await listTokens(db, ownerOf(context), query) }),
     createToken: async ({ body }, context) => ({
@@ -93,6 +96,26 @@ async function describeSession(context: RequestContext, { db, features }: People
   return { credential, person, accountId, accounts: shown, scopes, features: features() };
 }
 
+/**
+ * Requires the signed-in person's password, or, without one, a recent sign-in. @throws Problem VALIDATION_ERROR.
+ * @param password from the member of the same name in the body.
+ */
+async function requireConfirmed(
+  context: RequestContext,
+  password: string | undefined,
+  { db, sessions, publicUrl, secret }: PeopleContext,
+): Promise<void> {
+  const token = readSessionCookie([context.header("cookie") ?? ""], publicUrl(), secret);
+  const signIn = token === null ? null : await findSignIn(db, token);
+  if (signIn === null) throw new Error("The session of an admitted request does not exist.");
+  const { personId, email, hasPassword, signedInAt } = signIn;
+  const tooMany = hasPassword ? await countPasswordTry(db, email) : null;
+  if (tooMany !== null) throw invalid([{ path: ["body", "password"], code: "too_many", message: tooMany }]);
+  const isPassword = hasPassword ? () => sessions.isPasswordOf(personId, password ?? "") : null;
+  const refusal = await refuseUnconfirmed(new Date(signedInAt), isPassword);
+  if (refusal !== null) throw invalid([{ path: ["body", "password"], code: "conflict", message: refusal.message }]);
+}
+
 /** Loaded when a passkey is first used, so that startup does not wait for it. */
 const loadPasskeys = () => import("./sign-in/passkeys.ts");
 
@@ -101,7 +124,8 @@ export function passkeysManageRoutes(options: PeopleContext) {
   const party = () => requireParty(publicUrl());
   return {
     listPasskeys: async (_input, context) => ({ data: { rows: await listPasskeys(db, actorOf(context).personId) } }),
-    beginPasskey: async (_input, context) => {
+    beginPasskey: async ({ body: { password } }, context) => {
+      await requireConfirmed(context, password, options);
       const person = await findPerson(db, actorOf(context).personId);
       if (person === null) throw new Error("The person of an admitted session does not exist.");
       return { data: { options: await (await loadPasskeys()).creationOptions(person, party(), options) } };

@@ -82,6 +82,26 @@ export function listSessions(db: Queryable, personId: string, token: string | nu
   );
 }
 
+export interface SignIn {
+  readonly personId: string;
+  readonly email: string;
+  readonly hasPassword: boolean;
+  readonly signedInAt: string;
+}
+
+/** The sign-in with which a session began; null: the session has ended. */
+export function findSignIn(db: Queryable, token: string): Promise<SignIn | null> {
+  return queryAnswer(
+    db,
+    `select u.id as "personId", u.email, s.created_at as "signedInAt", exists (
+       select 1 from auth_logins l where l.user_id = u.id and l.provider_id = 'credential' and l.password is not null
+     ) as "hasPassword"
+     from auth_sessions s join auth_users u on u.id = s.user_id
+     where s.token = $1 and s.expires_at > promptd_now()`,
+    [token],
+  );
+}
+
 const SESSIONS_MAX = 200;
 
 /** False: the person has no such session. */

@@ -65,6 +65,18 @@ test("a person's password is required, and ten requests per hour are accepted", 
   expect(mail.received.some(({ to }) => to.includes("eve@example.com"))).toBe(false);
 });
 
+test("a person without a password must have signed in within the last hour", async () => {
+  const { client, personId } = await createTestPerson(server);
+  const ask = (email: string) => client.send("requestEmailChange", { body: { email } });
+  const { db } = server.app;
+  await db.query("delete from auth_logins where user_id = $1", [personId]);
+  expect(await ask("recent@example.com")).toMatchObject({ email: "recent@example.com" });
+  const old = "update auth_sessions set created_at = created_at - interval '61 minutes' where user_id = $1";
+  await db.query(old, [personId]);
+  await expect(ask("finder@example.com")).rejects.toThrow(/more than an hour ago/);
+  expect(mail.received.some(({ to }) => to.includes("finder@example.com"))).toBe(false);
+});
+
 test("an address that is taken gets the same response as a free one, and only its mailbox learns why nothing happens", async () => {
   const [lin, grace] = await Promise.all([
     createTestPerson(server, { email: "lin@example.org" }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { relyingPartyOf } from "../../src/people/sign-in/relying-party.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createAuthenticator, type PageOf, type TestAuthenticator } from "./authenticator-fixture.ts";
-import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
 import { codeOf, cookiesOf } from "./page-requests.ts";
 
 let server: TestServer;
@@ -26,7 +26,7 @@ const anybody = () => clientOf(server, {});
 
 async function addPasskey(person: TestPerson, name = "Laptop"): Promise<TestAuthenticator & { passkeyId: string }> {
   const authenticator = createAuthenticator(origin());
-  const { options } = await person.client.send("beginPasskey");
+  const { options } = await person.client.send("beginPasskey", { body: { password: PASSWORD } });
   const response = authenticator.create(options);
   const { passkeyId } = await person.client.send("addPasskey", { body: { name, response } });
   return Object.assign(authenticator, { passkeyId });
@@ -111,9 +111,37 @@ describe("a response is refused", () => {
 
   test("to options that another person requested", async () => {
     const eve = await createTestPerson(server);
-    const { options } = await ada.client.send("beginPasskey");
+    const { options } = await ada.client.send("beginPasskey", { body: { password: PASSWORD } });
     const response = createAuthenticator(origin()).create(options);
     expect(await codeOf(eve.client.send("addPasskey", { body: { name: "Eve's", response } }))).toBe("VALIDATION_ERROR");
+  });
+});
+
+describe("somebody at an open browser", () => {
+  test.each([[{}], [{ password: "not the password" }]])("adds no passkey with %j", async (body) => {
+    expect(await codeOf(ada.client.send("beginPasskey", { body }))).toBe("VALIDATION_ERROR");
+  });
+
+  test("does not guess the password forever", async () => {
+    const eve = await createTestPerson(server);
+    const { db } = server.app;
+    await db.query("delete from auth_rate_limits");
+    const guess = eve.client.send("beginPasskey", { body: { password: "a guess" } });
+    await expect(guess).rejects.toThrow(/not your password/);
+    const counted = "update auth_rate_limits set count = 50 where key like 'password:%' and count = 1 returning 1";
+    expect(await db.query(counted)).toHaveLength(1);
+    const body = { password: PASSWORD };
+    await expect(eve.client.send("beginPasskey", { body })).rejects.toThrow(/50 password attempts/);
+  });
+
+  test("adds no passkey for a person without a password who signed in more than an hour ago", async () => {
+    const { client, personId } = await createTestPerson(server);
+    const { db } = server.app;
+    await db.query("delete from auth_logins where user_id = $1", [personId]);
+    expect(await codeOf(client.send("beginPasskey", { body: {} }))).toBe("SUCCESS");
+    const old = "update auth_sessions set created_at = created_at - interval '61 minutes' where user_id = $1";
+    await db.query(old, [personId]);
+    await expect(client.send("beginPasskey", { body: {} })).rejects.toThrow(/more than an hour ago/);
   });
 });
 

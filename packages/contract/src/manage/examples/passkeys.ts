@@ -23,6 +23,7 @@ const answer = (response: Readonly<Record<string, string>>) => ({
 export const passkeysExamples: ExamplesOf<ShapesOf<typeof passkeysSchemas>> = {
   listPasskeys: { data: { rows: [passkey] } },
   beginPasskey: {
+    bodies: { withPassword: { password: "correct horse battery staple" } },
     data: {
       options: {
         challenge: "Vt3oO5mX2bqk9wZr1cHs7A",

@@ -3,8 +3,15 @@ import { describeType } from "../../printable-text.ts";
 import { idSchema, timeSchema } from "../../schemas/answer-fields.ts";
 import { defineField, report, uuidField } from "../../schemas/request-fields.ts";
 import type { EndpointSchemas } from "../../schemas/endpoint-schemas.ts";
-import type { CredentialJson, CredentialOptions, NewPasskey, Passkey, PasskeySignIn } from "../people.ts";
-import { none, nameField } from "./request-fields.ts";
+import type {
+  CredentialJson,
+  CredentialOptions,
+  NewPasskey,
+  Passkey,
+  PasskeyRequest,
+  PasskeySignIn,
+} from "../people.ts";
+import { none, nameField, passwordField } from "./request-fields.ts";
 
 const passkeySchema: z.ZodType<Passkey> = z.strictObject({
   passkeyId: idSchema,
@@ -27,7 +34,12 @@ const credentialField = defineField<CredentialJson>({ type: "object", additional
 
 export const passkeysSchemas = {
   listPasskeys: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(passkeySchema) }) },
-  beginPasskey: { params: none, query: none, body: null, data: optionsSchema },
+  beginPasskey: {
+    params: none,
+    query: none,
+    body: z.object({ password: passwordField.optional() }) satisfies z.ZodType<PasskeyRequest>,
+    data: optionsSchema,
+  },
   addPasskey: {
     params: none,
     query: none,

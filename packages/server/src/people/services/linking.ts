@@ -1,12 +1,5 @@
-/** What must hold before a person links or unlinks a sign-in service. */
+/** What must hold before a person adds or removes a way to sign in. */
 import { systemClock } from "../../platform/clock.ts";
-
-/** A way to sign in, other than passkeys. */
-export interface Login {
-  readonly id: string;
-  readonly providerId: string;
-  readonly password?: string | null | undefined;
-}
 
 export interface Refusal {
   readonly code: string;
@@ -19,16 +12,15 @@ const RECENT_MS = 3_600_000;
 /**
  * Somebody who finds an open browser must not be able to add or remove a way to sign in. So a person confirms it with
  * their password, or, without one, by having signed in within the last hour.
- * @param isPassword whether the given password has this hash.
+ * @param isPassword whether the given password is theirs; null: they have none.
  */
 export async function refuseUnconfirmed(
-  logins: readonly Login[],
   signedInAt: Date,
-  isPassword: (hash: string) => Promise<boolean>,
+  isPassword: (() => Promise<boolean>) | null,
 ): Promise<Refusal | null> {
-  const hash = logins.find(({ providerId }) => providerId === "credential")?.password;
-  if (typeof hash === "string") {
-    return (await isPassword(hash)) ? null : { code: "INVALID_PASSWORD", message: "Invalid password" };
+  if (isPassword !== null) {
+    const message = "This is not your password. Enter the one you sign in with now.";
+    return (await isPassword()) ? null : { code: "INVALID_PASSWORD", message };
   }
   if (systemClock.nowMs() - signedInAt.getTime() <= RECENT_MS) return null;
   const message = "You signed in more than an hour ago. Sign out, sign in again, then repeat this within an hour.";
@@ -37,7 +29,7 @@ export async function refuseUnconfirmed(
 
 /** Refuses to remove the last way to sign in. The library would not count passkeys. */
 export async function refuseLastLogin(
-  logins: readonly Login[],
+  logins: readonly unknown[],
   hasPasskey: () => Promise<boolean>,
 ): Promise<Refusal | null> {
   if (logins.length > 1 || (await hasPasskey())) return null;

@@ -2,7 +2,7 @@
  * Changes a person's address. If there is mail, people change it themselves: a link goes to the new address, and once
  * it is opened they sign in with that address. An operator changes it without a link.
  */
-import type { ChangedEmail, EmailChangeRequest, RequestedEmailChange } from "@promptd/contract/manage";
+import type { ChangedEmail, RequestedEmailChange } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { changeAccountEmail } from "../../accounts/index.ts";
@@ -33,12 +33,12 @@ const changeSchema = z.object({
 
 /**
  * Sends a link to the new address. Whether the address is already taken is only revealed to its mailbox.
- * @throws Problem VALIDATION_ERROR without mail, for a wrong password, for the current address, and after too many
- * requests.
+ * @param confirm throws a Problem unless it is certain that the person requests it.
+ * @throws Problem VALIDATION_ERROR without mail, for the current address, and after too many requests.
  */
 export async function requestEmailChange(
   personId: string,
-  { email: to, password }: EmailChangeRequest,
+  { email: to, confirm }: { readonly email: string; readonly confirm: () => Promise<void> },
   { db, sessions, publicUrl, mailer }: PeopleContext,
 ): Promise<RequestedEmailChange> {
   if (mailer === null)
@@ -53,8 +53,7 @@ export async function requestEmailChange(
   const { count } = await countAttempt(db, `email-change:${personId}`, LINK_SECONDS * 1_000);
   if (count > ASKED_MAX)
     throw refusal("email", `You can request at most ${ASKED_MAX} address changes per hour. Try again later.`);
-  if (passwordMark !== null && !(await sessions.isPasswordOf(personId, password ?? "")))
-    throw refusal("password", "This is not your password. Enter the one you sign in with now.");
+  await confirm();
   const code = randomBytes(CODE_BYTES).toString("base64url");
   const expiresAt = new Date(systemClock.nowMs() + LINK_SECONDS * 1_000).toISOString();
   if (await isAddressTaken(db, to, personId)) await mailer.send(to, addressTakenMail());

@@ -306,11 +306,12 @@ async function confirmPerson(context: AuthContext, db: Database): Promise<void> 
   if (session === null) return;
   const { internalAdapter, password: passwords } = context.context;
   const logins = await internalAdapter.findAccounts(session.user.id);
+  const hash = logins.find(({ providerId }) => providerId === "credential")?.password ?? null;
   const password = String(context.body?.password ?? "");
   const hasPasskey = async () => (await listCredentials(db, session.user.id)).length > 0;
-  const isPassword = (hash: string) => passwords.verify({ hash, password });
+  const isPassword = hash === null ? null : () => passwords.verify({ hash, password });
   const refusal =
-    (await refuseUnconfirmed(logins, new Date(session.session.createdAt), isPassword)) ??
+    (await refuseUnconfirmed(new Date(session.session.createdAt), isPassword)) ??
     (context.path === UNLINK_PATH ? await refuseLastLogin(logins, hasPasskey) : null);
   if (refusal !== null) throw new APIError("BAD_REQUEST", { ...refusal });
 }

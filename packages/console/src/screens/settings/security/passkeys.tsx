@@ -5,6 +5,7 @@ import { manage, sessionQuery } from "../../../api.ts";
 import { formatDay, formatTime, nameIn } from "../../../components/format.ts";
 import { FormDialog } from "../../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { PasswordField } from "../../../components/shell/person-fields.tsx";
 import { Badge } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
@@ -25,15 +26,17 @@ const passkeysQuery = queryOptions({
 export function Passkeys() {
   const passkeys = useQuery(passkeysQuery);
   const { data: session } = useQuery(sessionQuery);
-  const { data: logins } = useQuery(loginsQuery);
+  const logins = useQuery(loginsQuery);
   const queries = useQueryClient();
   const [isAdding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Passkey | null>(null);
   if (passkeys.isLoadingError) return <QueryFailure what="The passkeys" query={passkeys} />;
-  if (passkeys.data === undefined || session === undefined) {
+  if (logins.isLoadingError) return <QueryFailure what="Your ways to sign in" query={logins} />;
+  if (passkeys.data === undefined || session === undefined || logins.data === undefined) {
     return <RowShapes what="the passkeys" title="Passkeys" rows={2} />;
   }
   const { rows } = passkeys.data;
+  const hasPassword = logins.data.some(({ providerId }) => providerId === "credential");
   const isPossible = session.features.passkeys && canUsePasskeys();
   const refresh = () => queries.invalidateQueries({ queryKey: passkeysQuery.queryKey });
   return (
@@ -57,10 +60,10 @@ export function Passkeys() {
       ) : (
         <PasskeyTable rows={rows} onRemove={setRemoving} />
       )}
-      <AddPasskey isOpen={isAdding} onClose={() => setAdding(false)} onDone={refresh} />
+      <AddPasskey isOpen={isAdding} hasPassword={hasPassword} onClose={() => setAdding(false)} onDone={refresh} />
       <RemovePasskey
         passkey={removing}
-        isOnlyWayIn={rows.length === 1 && logins?.length === 0}
+        isOnlyWayIn={rows.length === 1 && logins.data.length === 0}
         onClose={() => setRemoving(null)}
         onDone={refresh}
       />
@@ -73,7 +76,12 @@ interface DialogProps {
   readonly onDone: () => Promise<unknown>;
 }
 
-function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen: boolean }) {
+interface AddPasskeyProps extends DialogProps {
+  readonly isOpen: boolean;
+  readonly hasPassword: boolean;
+}
+
+function AddPasskey({ isOpen, hasPassword, onClose, onDone }: AddPasskeyProps) {
   return (
     <FormDialog
       isOpen={isOpen}
@@ -82,7 +90,7 @@ function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen
       description="Next, your browser asks where to store it."
       submit="Continue"
       onSubmit={async (form) => {
-        await addPasskey(textOf(form, "name").trim());
+        await addPasskey(textOf(form, "name").trim(), hasPassword ? textOf(form, "password") : null);
         toast("Passkey added");
         await onDone();
       }}
@@ -99,6 +107,7 @@ function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen
           />
         )}
       </Field>
+      {hasPassword ? <PasswordField kind="current" label="Your password" /> : null}
     </FormDialog>
   );
 }
