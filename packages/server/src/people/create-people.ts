@@ -181,7 +181,8 @@ function oidcOf(config: Config): OidcProvider | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   const clientSecret = config.secret("OIDC_CLIENT_SECRET");
   if (issuer === null || clientId === null || clientSecret === null) return null;
-  return { discoveryUrl: `${issuer}/.well-known/openid-configuration`, clientId, clientSecret };
+  const discoveryUrl = `${issuer}/.well-known/openid-configuration`;
+  return { discoveryUrl, clientId, clientSecret, trustsEmail: config.OIDC_TRUST_EMAIL };
 }
 
 /** The second warning follows the first, and also appears for an unusable response. */

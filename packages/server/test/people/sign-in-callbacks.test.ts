@@ -219,6 +219,34 @@ describe("with sign-up by invitation, an OpenID Connect provider", () => {
   });
 });
 
+describe("with OIDC_TRUST_EMAIL, an OpenID Connect provider", () => {
+  let trusting: TestServer;
+  beforeAll(async () => {
+    const { issuer, clientId, clientSecret } = oidc;
+    const client = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
+    trusting = await startTestServer({ environment: { ...client, OIDC_TRUST_EMAIL: "on" } });
+  });
+  afterAll(() => trusting.close());
+  afterEach(() => trusting.app.db.query("delete from auth_rate_limits").then(() => undefined));
+
+  async function inviteAndComeAs(email: string, verified: { readonly email_verified?: boolean }) {
+    const { client } = await createTestPerson(trusting);
+    await client.send("createInvitation", { body: { email, role: "member" } });
+    oidc.person = { sub: email, email, email_verified: false, name: "Somebody" };
+    oidc.forge = ({ email_verified: _claim, ...claims }) => ({ ...claims, ...verified });
+    return (await signInBy("oidc", trusting)).location;
+  }
+
+  test("signs in an invited person if it says nothing about the address", async () => {
+    expect(await inviteAndComeAs("entra@example.org", {})).toBe("/");
+  });
+
+  test("refuses an invited person if it says that the address is not confirmed", async () => {
+    const location = await inviteAndComeAs("denied@example.org", { email_verified: false });
+    expect(location).toContain("/sign-in?error=SIGN_UP_REFUSED");
+  });
+});
+
 describe("GitHub and Google", () => {
   afterEach(() => vi.unstubAllGlobals());
 

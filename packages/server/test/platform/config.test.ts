@@ -57,6 +57,7 @@ const DEFAULTS = {
   OIDC_ISSUER: null,
   OIDC_CLIENT_ID: null,
   OIDC_NAME: "Single sign-on",
+  OIDC_TRUST_EMAIL: false,
   PROMPTD_S3_BUCKET: null,
   PROMPTD_S3_ENDPOINT: null,
   PROMPTD_S3_REGION: "us-east-1",

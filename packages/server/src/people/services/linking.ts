@@ -36,3 +36,19 @@ export async function refuseLastLogin(
   const message = "This is your only way to sign in. Add a passkey or set a password first.";
   return { code: "LAST_WAY_IN", message };
 }
+
+/** Whether the address of an account at a service counts as confirmed, in the form that the library requires. */
+export interface ConfirmedProfile {
+  /** True: a person whose address is not confirmed is not signed in. */
+  readonly requireEmailVerification: boolean;
+  /** What replaces the service's own claim. */
+  readonly mapProfileToUser: () => Promise<{ readonly emailVerified?: true }>;
+}
+
+/**
+ * A service is linked to the signed-in person whether or not it has confirmed its address: they have proved to be both,
+ * and the address is not used. The library would refuse.
+ */
+export function confirmWhen(isLinking: () => Promise<boolean>): ConfirmedProfile["mapProfileToUser"] {
+  return async () => ((await isLinking()) ? { emailVerified: true } : {});
+}

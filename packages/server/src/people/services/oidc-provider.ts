@@ -1,5 +1,6 @@
 /** The operator's OpenID Connect provider, as the sign-in library needs it. */
 import { z } from "zod";
+import type { ConfirmedProfile } from "./linking.ts";
 
 export interface SignInService {
   readonly clientId: string;
@@ -10,17 +11,21 @@ export interface SignInService {
 export interface OidcProvider extends SignInService {
   /** The address of its discovery document. */
   readonly discoveryUrl: string;
+  /** True: an address counts as confirmed unless the provider says that it is not. */
+  readonly trustsEmail: boolean;
 }
 
-export function oidcConfig(provider: OidcProvider, requireEmailVerification: boolean) {
-  const findTokenEndpoint = tokenEndpointFinder(provider.discoveryUrl);
+export function oidcConfig({ trustsEmail, ...client }: OidcProvider, confirmed: ConfirmedProfile) {
+  const findTokenEndpoint = tokenEndpointFinder(client.discoveryUrl);
   return {
-    ...provider,
+    ...client,
+    ...confirmed,
     providerId: "oidc",
     scopes: ["openid", "email", "profile"],
     requireIdTokenVerification: true,
-    requireEmailVerification,
-    getToken: (code: CodeToRedeem) => redeemCode(provider, findTokenEndpoint, code),
+    mapProfileToUser: async (claims: Readonly<Record<string, unknown>>) =>
+      trustsEmail && claims["email_verified"] === undefined ? { emailVerified: true } : confirmed.mapProfileToUser(),
+    getToken: (code: CodeToRedeem) => redeemCode(client, findTokenEndpoint, code),
   };
 }
 

@@ -4,7 +4,14 @@
  */
 import type { BetterAuthOptions } from "better-auth";
 import { betterAuth } from "better-auth/minimal";
-import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, APIError, isAPIError } from "better-auth/api";
+import {
+  createAuthEndpoint,
+  createAuthMiddleware,
+  getOAuthState,
+  getSessionFromCtx,
+  APIError,
+  isAPIError,
+} from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
@@ -15,7 +22,7 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
-import { refuseLastLogin, refuseUnconfirmed } from "../services/linking.ts";
+import { confirmWhen, refuseLastLogin, refuseUnconfirmed, type ConfirmedProfile } from "../services/linking.ts";
 import { oidcConfig, type OidcProvider, type SignInService } from "../services/oidc-provider.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
@@ -137,7 +144,9 @@ export function createSessions(options: SessionsOptions): Sessions {
 function createAuth(options: SessionsOptions, url: string) {
   const { log, secrets, newId } = options;
   const requireEmailVerification = options.onVerificationRequested !== null;
-  const services = Object.entries(options.services).map(([name, one]) => [name, { ...one, requireEmailVerification }]);
+  const isLinking = async () => (await getOAuthState())?.link !== undefined;
+  const confirmed = { requireEmailVerification, mapProfileToUser: confirmWhen(isLinking) };
+  const services = Object.entries(options.services).map(([name, one]) => [name, { ...one, ...confirmed }]);
   return betterAuth({
     appName: "promptd",
     baseURL: url,
@@ -185,7 +194,7 @@ function createAuth(options: SessionsOptions, url: string) {
     databaseHooks: rowHooks(options),
     plugins: [
       ownActions,
-      ...(options.oidc === null ? [] : [oidcPlugin(options.oidc, requireEmailVerification)]),
+      ...(options.oidc === null ? [] : [oidcPlugin(options.oidc, confirmed)]),
       twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
     ],
     telemetry: { enabled: false },
@@ -207,8 +216,8 @@ function createAuth(options: SessionsOptions, url: string) {
  * a time limit, and everyone's sign-in would wait for it. Here it is fetched when somebody signs in with this provider,
  * for at most ten seconds, which is also what the plugin does after a failed start.
  */
-function oidcPlugin(oidc: OidcProvider, requireEmailVerification: boolean) {
-  const provider = oidcConfig(oidc, requireEmailVerification);
+function oidcPlugin(oidc: OidcProvider, confirmed: ConfirmedProfile) {
+  const provider = oidcConfig(oidc, confirmed);
   const pending = { genericOAuthPendingDiscovery: new Map([[provider.providerId, provider]]) };
   return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
 }

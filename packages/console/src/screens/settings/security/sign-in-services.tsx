@@ -182,6 +182,6 @@ function refusalOf(error: string, name: string): string {
   if (error === "account_already_linked_to_different_user")
     return `This account at ${name} is already linked to another person here. Sign in at ${name} with a different account, or unlink it from that person first.`;
   if (error === "unable_to_link_account")
-    return `${name} was not linked. It must have confirmed your email address there, and you must stay signed in here until you come back.`;
+    return `${name} was not linked. You must stay signed in here until you come back.`;
   return `${name} did not identify you, so nothing was linked. Try again.`;
 }

@@ -60,6 +60,11 @@ export const PEOPLE = {
     expected: "a name",
     meaning: "Display name of the OIDC_ISSUER provider, shown on the sign-in page.",
   }),
+  OIDC_TRUST_EMAIL: toggle({
+    default: "off",
+    meaning:
+      "on: an address from OIDC_ISSUER counts as confirmed if the provider does not send email_verified, as Entra ID does not. An address that counts as confirmed opens invitations and the existing sign-in with that address, so set it only for a provider where nobody but your administrators can set addresses.",
+  }),
   PROMPTD_AUDIT_DAYS: range("days", [1, 36_500], {
     default: "365",
     meaning: "How long audit log entries are kept.",
