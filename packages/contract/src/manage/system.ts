@@ -155,7 +155,7 @@ export interface ModelHealth {
     readonly httpStatus: number | null;
     readonly providerCode: string | null;
   } | null;
-  /** 12 intervals of five minutes, oldest first. */
+  /** 12 intervals of five minutes, oldest first; each ends at a multiple of five minutes, the last one contains now. */
   readonly history: readonly { readonly calls: number; readonly failed: number }[];
 }
 

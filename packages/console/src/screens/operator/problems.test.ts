@@ -43,7 +43,7 @@ const failing = (cause: string, latest = { calls: 4, failed: 4 }): Known => ({
       failed: 6,
       medianMs: null,
       lastFailure: { at: NOW, outcome: "overloaded", httpStatus: 529, providerCode: null },
-      history: [{ calls: 4, failed: 2 }, latest],
+      history: [{ calls: 1, failed: 0 }, { calls: 4, failed: 2 }, latest],
     },
   ],
 });
@@ -66,8 +66,9 @@ test.each([
 );
 
 test("a model whose calls fail for another cause is one problem, which says since when", () => {
-  const since = formatMinute(Date.parse("2026-11-28T11:50:00.000Z"));
-  expect(findProblems(failing("overloaded"))).toEqual([
+  const since = formatMinute(Date.parse("2026-11-28T11:55:00.000Z"));
+  const known = failing("overloaded");
+  expect(findProblems(known)).toEqual([
     {
       title: `openai/gpt-5.2 has been failing since about ${since}`,
       note: "6 of 8 calls failed in the last hour. Last failure: The provider is overloaded.",
@@ -76,6 +77,12 @@ test("a model whose calls fail for another cause is one problem, which says sinc
       hasRuns: true,
     },
   ]);
+  const now = "2026-11-28T12:04:59.999Z";
+  const workers = known.system.workers.map((worker) => ({ ...worker, heartbeatAt: now }));
+  const later = { ...known.system, now, workers };
+  expect(findProblems({ ...known, system: later })).toEqual(findProblems(known)); // an open dialog stays open
+  const health = known.health.map((row) => ({ ...row, history: row.history.slice(1) }));
+  expect(findProblems({ ...known, health })[0]?.title).toMatch(/ has been failing for about an hour or longer$/);
 });
 
 test("a model whose latest calls succeeded again is no longer wrong, but is mentioned", () => {

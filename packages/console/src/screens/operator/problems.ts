@@ -116,24 +116,27 @@ function accountProblem({ cause, model, runs }: SystemState["failures"][number])
 const INTERVAL_MS = 300_000;
 const isBad = ({ calls, failed }: { readonly calls: number; readonly failed: number }) => failed * 2 >= calls;
 
-/** When its calls began to fail and have not stopped since; null: its latest calls succeeded. */
-function failingSinceMs({ history }: ModelHealth, nowMs: number): number | null {
+/** In words, since when its calls have been failing; null: its latest calls succeeded. Stays the same until that changes. */
+function failingSince({ history }: ModelHealth, nowMs: number): string | null {
   const lastGood = history.findLastIndex((interval) => interval.calls > 0 && !isBad(interval));
   const first = history.findIndex(({ calls }, index) => index > lastGood && calls > 0);
-  return first === -1 ? null : nowMs - (history.length - first) * INTERVAL_MS;
+  if (first === -1) return null;
+  if (first === 0) return "for about an hour or longer";
+  const thisInterval = Math.floor(nowMs / INTERVAL_MS);
+  return `since about ${formatMinute((thisInterval - (history.length - 1 - first)) * INTERVAL_MS)}`;
 }
 
 function modelProblem(health: ModelHealth, nowMs: number): Problem[] {
   const { model, calls, failed, lastFailure } = health;
   if (failed < CALLS_MIN || !isBad(health)) return [];
-  const sinceMs = failingSinceMs(health, nowMs);
+  const since = failingSince(health, nowMs);
   const counts = `${formatWhole(failed)} of ${formatWhole(calls)} calls failed in the last hour.`;
   const last = `Last failure: ${causeWords(lastFailure?.outcome ?? "unknown")}.`;
-  if (sinceMs === null) {
+  if (since === null) {
     const note = `${counts} ${last} Its latest calls succeeded.`;
     return [{ title: `${model} was failing`, note, isUrgent: false, model, hasRuns: true }];
   }
-  const title = `${model} has been failing since about ${formatMinute(sinceMs)}`;
+  const title = `${model} has been failing ${since}`;
   return [{ title, note: `${counts} ${last}`, isUrgent: true, model, hasRuns: true }];
 }
 

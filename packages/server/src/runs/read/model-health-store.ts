@@ -25,8 +25,9 @@ const IS_FAILURE = `c.outcome is not null and not ${IS_OUTPUT} and c.outcome not
 export async function listModelHealth(db: Database): Promise<ModelHealth[]> {
   const [bars, models] = await Promise.all([
     db.query<BarRow>(
-      `select c.model, ${BARS} - 1 - least(${BARS} - 1,
-         greatest(0, floor(extract(epoch from promptd_now() - c.sent_at) / ${BAR_SECONDS})))::int as bar,
+      // Bars end at round times, so that a call stays in its bar. The oldest one also has the calls just before it.
+      `select c.model, ${BARS} - 1 - least(${BARS} - 1, greatest(0, floor(extract(epoch from promptd_now()) / ${BAR_SECONDS})
+         - floor(extract(epoch from c.sent_at) / ${BAR_SECONDS})))::int as bar,
          count(*)::int as calls, (count(*) filter (where ${IS_FAILURE}))::int as failed
        from provider_calls c where ${RECENT} group by 1, 2`,
     ),
