@@ -216,10 +216,10 @@ export async function publishPromptFile(
   const parsed = await readPublishable(accountId, text, options);
   const read = await withOwnIds(db, parsed, accountId);
   const meant = await findIntendedPrompts(db, accountId, read);
+  const named = new Set(read.map(({ promptId }) => promptId));
   const sources = read.map((source, at) => {
     const draft = meant[at]?.isDraft === true ? meant[at].promptId : null;
-    if (read.some(({ promptId }) => promptId !== null && promptId === draft)) return source;
-    return { ...source, promptId: source.promptId ?? draft };
+    return draft === null || named.has(draft) ? source : { ...source, promptId: source.promptId ?? draft };
   });
   return db.tx(async (tx) => {
     const made = await publishIn(tx, sources, { ...options, authorId: accountId, publishedBy: personId, note });
