@@ -27,8 +27,14 @@ export async function updateRole(tx: Tx, { accountId, personId }: MemberOfAccoun
   ]);
 }
 
+/** Also revokes the member's tokens for the account: they must not work again if the person returns. */
 export async function deleteMember(tx: Tx, { accountId, personId }: MemberOfAccount): Promise<void> {
   await tx.query("delete from account_members where account_id = $1 and person_id = $2", [accountId, personId]);
+  await tx.query(
+    `update management_tokens set revoked_at = promptd_now()
+     where account_id = $1 and person_id = $2 and revoked_at is null`,
+    [accountId, personId],
+  );
 }
 
 /** The personal account first, then the others in the order in which the person joined them. */

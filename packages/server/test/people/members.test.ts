@@ -193,6 +193,14 @@ describe("a member", () => {
     await ada.client.send("removeMember", { params: { personId: person.personId } });
     expect(await codeOf(there.send("listRuns"))).toBe("NOT_FOUND_ERROR");
     expect(await codeOf(byToken.send("listRuns"))).toBe("UNAUTHORIZED_ERROR");
+    const again = "insert into account_members (account_id, person_id, role) values ($1, $2, 'owner')";
+    await server.app.db.query(again, [ada.accountId, person.personId]);
+    expect(await codeOf(there.send("listRuns"))).toBe("SUCCESS");
+    await expect(byToken.send("listRuns")).rejects.toThrow(/was revoked/);
+    await server.app.db.query("delete from account_members where person_id = $1 and account_id = $2", [
+      person.personId,
+      ada.accountId,
+    ]);
   });
 
   test("who is not an owner can leave on their own, immediately, but not their personal account", async () => {
