@@ -146,7 +146,12 @@ export async function insertPerson(tx: Tx, person: PersonToInsert): Promise<bool
   return rows.length === 1;
 }
 
-/** Sets a person's password, whatever it was before. Their sessions end. */
+/** Makes links for a new password useless: somebody else may have them, in a mailbox that the person has left. */
+export async function deleteResetLinks(db: Queryable, personId: string): Promise<void> {
+  await db.query("delete from auth_verifications where value = $1", [personId]);
+}
+
+/** Sets a person's password, whatever it was before. Their sessions end, and so do links for a new password. */
 export async function updatePassword(tx: Tx, personId: string, passwordHash: string): Promise<void> {
   await tx.query(
     `insert into auth_logins (id, user_id, provider_id, account_id, password)
@@ -155,6 +160,7 @@ export async function updatePassword(tx: Tx, personId: string, passwordHash: str
     [personId, passwordHash],
   );
   await deleteSessions(tx, personId);
+  await deleteResetLinks(tx, personId);
 }
 
 /** Also unfreezes the person: an operator without access could not undo it. */

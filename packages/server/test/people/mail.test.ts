@@ -1,6 +1,7 @@
 /** Mail: invitations, resets, and confirmations are sent over SMTP, after the request and without delaying it. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { mintCode } from "../../src/people/index.ts";
 import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
 import { insertMail, takeDueMail } from "../../src/people/mail/mails-store.ts";
 import { createSmtp } from "../../src/people/mail/smtp.ts";
@@ -108,6 +109,40 @@ describe("a forgotten password", () => {
     await expect(eve.client.send("getSession")).rejects.toMatchObject({ code: "UNAUTHORIZED_ERROR" });
     expect((await signIn("eve@example.org", PASSWORD)).status).toBe(401);
     expect((await signIn("eve@example.org", newPassword)).status).toBe(200);
+  });
+
+  test("is replaced only through the links requested since the last new password, however that was set", async () => {
+    const email = "fay@example.org";
+    const fay = await createTestPerson(server, { email });
+    const passwords = [
+      "by a mailed link, long enough",
+      "in the settings, long enough",
+      "by an operator's link",
+    ] as const;
+    let mails = 0;
+    const requestLink = async () => {
+      await server.app.db.query("delete from auth_rate_limits");
+      await post("/manage/auth/request-password-reset", { email });
+      mails += 1;
+      return codeIn((await mail.waitFor(email, mails)).link);
+    };
+    const reset = async (token: string, newPassword: string) =>
+      (await post("/manage/auth/reset-password", { token, newPassword })).status;
+    const [used, left] = [await requestLink(), await requestLink()];
+    expect([await reset(used, passwords[0]), await reset(left, PASSWORD)]).toEqual([200, 400]);
+
+    const beforeChange = await requestLink();
+    const change = { currentPassword: passwords[0], newPassword: passwords[1] };
+    const cookie = cookiesOf(await signIn(email, passwords[0]));
+    expect((await postAsPage(server, "/manage/auth/change-password", change, { cookie })).status).toBe(200);
+    expect(await reset(beforeChange, PASSWORD)).toBe(400);
+
+    const beforeWelcome = await requestLink();
+    const { personId } = fay;
+    const code = await mintCode(server.app.db, { personId, accountId: null, makesOperator: false, signsIn: false });
+    expect((await post("/manage/v1/welcome", { code, password: passwords[2] })).status).toBe(200);
+    expect(await reset(beforeWelcome, PASSWORD)).toBe(400);
+    expect((await signIn(email, passwords[2])).status).toBe(200);
   });
 
   test("gets the same response for an unknown address, before anybody is looked up", async () => {

@@ -1,5 +1,6 @@
 import { queryAnswer } from "../../platform/database/answers.ts";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
+import { deleteResetLinks } from "../people-store.ts";
 
 /**
  * Null: there is no such person, or they are frozen.
@@ -41,7 +42,7 @@ export async function changePersonEmail(
   const text = `update auth_users set email = lower($2), email_verified = $3, updated_at = promptd_now() where id = $1
     and not exists (select 1 from auth_users other where other.email = lower($2) and other.id <> $1) returning 1`;
   if ((await tx.query(text, [personId, email, isVerified])).length === 0) return false;
-  await tx.query("delete from auth_verifications where value = $1", [personId]);
+  await deleteResetLinks(tx, personId);
   return true;
 }
 

@@ -24,6 +24,7 @@ import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { confirmWhen, refuseLastLogin, refuseUnconfirmed, type ConfirmedProfile } from "../services/linking.ts";
 import { oidcConfig, type OidcProvider, type SignInService } from "../services/oidc-provider.ts";
+import { deleteResetLinks } from "../people-store.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { listCredentials } from "./passkeys-store.ts";
@@ -170,6 +171,7 @@ function createAuth(options: SessionsOptions, url: string) {
       revokeSessionsOnPasswordReset: true,
       onPasswordReset: async ({ user }, request) => {
         await forgetPasswordTries(options.db, user.email);
+        await deleteResetLinks(options.db, user.id);
         await options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null);
       },
       requireEmailVerification,
@@ -243,6 +245,7 @@ function rowHooks({ db, refuseSignUp, onSignIn }: SessionsOptions): NonNullable<
             const isFirst = await takeAppCode(db, userId, String(context.body?.code));
             if (!isFirst) throw new APIError("UNAUTHORIZED", { code: "CODE_USED", message: CODE_USED });
           }
+          if (context?.path === CHANGE_PATH) await deleteResetLinks(db, userId); // the session that stays is a new one
           await onSignIn(userId);
         },
       },
