@@ -173,6 +173,10 @@ export async function isFrozenPerson(db: Queryable, personId: string): Promise<b
   return rows.length === 1;
 }
 
+export async function hasSecondFactor(db: Queryable, personId: string): Promise<boolean> {
+  return (await db.query("select 1 from auth_users where id = $1 and two_factor_enabled", [personId])).length === 1;
+}
+
 /** Records that a person asked operators for a link to set a new password. */
 export async function recordLinkRequest(db: Queryable, email: string): Promise<void> {
   await db.query("update auth_users set link_asked_at = promptd_now() where email = $1", [email]);

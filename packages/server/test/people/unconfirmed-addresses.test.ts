@@ -106,6 +106,17 @@ test("the first password set by mail removes earlier ways to sign in, and later 
   expect(await count()).toBe(3);
 });
 
+test("a confirmation link does not get around a second factor", async () => {
+  const email = "factor@example.org";
+  const { personId } = await createTestPerson(server, { email });
+  await server.app.db.query("update auth_users set two_factor_enabled = true where id = $1", [personId]);
+  expect((await post("/send-verification-email", { email })).status).toBe(200);
+  const confirmed = await confirm((await mail.waitFor(email)).link);
+  expect([confirmed.status, cookiesOf(confirmed)]).toEqual([401, ""]);
+  const signedIn = await post("/sign-in/email", { email, password: PASSWORD });
+  expect(await signedIn.json()).toMatchObject({ twoFactorRedirect: true });
+});
+
 test("a person who signed up without confirming is not taken over by a service; a password set by mail links it", async () => {
   await post("/sign-up/email", { email: "late@example.org", password: "a stranger's password", name: "Late" });
   await mail.waitFor("late@example.org");

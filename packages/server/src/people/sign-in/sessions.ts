@@ -24,7 +24,7 @@ import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { confirmWhen, refuseLastLogin, refuseUnconfirmed, type ConfirmedProfile } from "../services/linking.ts";
 import { oidcConfig, type OidcProvider, type SignInService } from "../services/oidc-provider.ts";
-import { deleteResetLinks } from "../people-store.ts";
+import { deleteResetLinks, hasSecondFactor } from "../people-store.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { listCredentials } from "./passkeys-store.ts";
@@ -245,6 +245,11 @@ function rowHooks({ db, refuseSignUp, onSignIn }: SessionsOptions): NonNullable<
             const isFirst = await takeAppCode(db, userId, String(context.body?.code));
             if (!isFirst) throw new APIError("UNAUTHORIZED", { code: "CODE_USED", message: CODE_USED });
           }
+          if (context?.path === CONFIRM_PATH && (await hasSecondFactor(db, userId)))
+            throw new APIError("UNAUTHORIZED", {
+              code: "SECOND_FACTOR",
+              message: "Your address is confirmed. Sign in.",
+            });
           if (context?.path === CHANGE_PATH) await deleteResetLinks(db, userId); // the session that stays is a new one
           await onSignIn(userId);
         },
@@ -262,6 +267,7 @@ function signUpRefused(message: string): APIError {
   return new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message });
 }
 
+const CONFIRM_PATH = "/verify-email"; // signs a new person in, but nobody past their second factor
 const CODE_PATH = "/two-factor/verify-totp";
 const CODE_USED = "This code was already used. Sign in again with the next code from your app.";
 const SIGN_UP_PATH = "/sign-up/email";
@@ -274,20 +280,14 @@ const UNLINK_PATH = "/unlink-account";
 const RESET_PATH = "/request-password-reset";
 
 /**
- * Limits how often a person's password is tried, from any number of addresses.
- *
- * Refuses closed sign-up before looking anybody up, so that the response does not reveal who has an account here.
- *
- * Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
- * timing reveals who has an account here. better-auth's own handling would take longer for known people.
- *
- * Lets only a confirmed person link and unlink sign-in services.
- *
- * Makes every password change end all other sessions: it would be useless while a thief's session continues.
- *
- * Accepts only names that others may be shown.
- *
- * Redirects people who open a confirmation link directly to its page.
+ * - Limits how often a person's password is tried, from any number of addresses.
+ * - Refuses closed sign-up before looking anybody up, so that the response does not reveal who has an account here.
+ * - Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
+ *   timing reveals who has an account here. better-auth's own handling would take longer for known people.
+ * - Lets only a confirmed person link and unlink sign-in services.
+ * - Makes every password change end all other sessions: it would be useless while a thief's session continues.
+ * - Accepts only names that others may be shown.
+ * - Redirects people who open a confirmation link directly to its page.
  */
 function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
