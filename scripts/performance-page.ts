@@ -78,7 +78,7 @@ function describeCreate({ loads, besidePeers }: RecordOf<"create-run">): string 
       spread(load.p50Ms),
       number(load.p95Ms.median),
       number(load.serverMs.median),
-      name === "promptd" ? number(load.databaseMs.median) : "none",
+      load.databaseMs.median > 0 ? number(load.databaseMs.median) : "none",
       name === "model server" ? "itself" : number(load.modelsMs.median),
       number(load.loadMs.median),
     ];

@@ -1,7 +1,8 @@
 /**
  * From create to response over HTTP, with a model server that responds at once. promptd has everything on: keys, rate
- * limit, ledger, durable rows, flushes. The peers have none of it. Loads: one caller, 64 callers of 50 accounts, and for
- * promptd also 64 callers of one account, in rotated order. Measures rates, waits, and every process's time per request.
+ * limit, ledger, durable rows, flushes. The peers have none of it, except that "genkit, storing" stores and charges with
+ * two statements per run. Loads: one caller, 64 callers of 50 accounts, and for promptd also 64 callers of one account, in
+ * rotated order. Measures rates, waits, and every process's time per request.
  *
  * `hotAccount` is the rate of one account relative to 50 accounts. The goal is at least 0.8.
  */
@@ -18,7 +19,7 @@ import type { Outgoing } from "../harness/http-line.ts";
 import { interleave, type LoadRound, type Target, type Visit } from "../harness/load.ts";
 import { MOCK_ANSWER, MOCK_MODEL } from "../harness/mock-answer.ts";
 import { startMockModels } from "../harness/mock-provider.ts";
-import { onDatabase } from "../harness/on-database.ts";
+import { createDatabaseOn, onDatabase } from "../harness/on-database.ts";
 import { peerFile, requirePeers, versionOf } from "../harness/peers.ts";
 import { spreadOf, spreadOfEach } from "../harness/spread.ts";
 import { publishStory, STORY_INPUTS, STORY_TEXT } from "../harness/story-prompt.ts";
@@ -37,13 +38,14 @@ interface Started {
   /** Everything that is measured. promptd's figures are with many accounts. */
   readonly targets: readonly Target[];
   readonly hot: Target;
+  readonly postmaster: number;
   readonly stop: () => Promise<void>;
 }
 
 async function measure(server: ChaosDatabase, sizes: Bench<"rounds" | "seconds">["sizes"], hasPeers: boolean) {
   const models = await startMockModels();
   const own = await startPromptd(server, models);
-  const peers = hasPeers ? await startPeers(models) : [];
+  const peers = hasPeers ? await startPeers(models, await openStorage(server, own.postmaster)) : [];
   const targets = [...own.targets, ...peers.map(({ target }) => target)];
   const { seconds } = sizes;
   const visits: Visit<string>[] = [
@@ -87,7 +89,8 @@ async function startPromptd(database: ChaosDatabase, models: ChildServer): Promi
   const requests = keys.map((key): Outgoing => {
     return { method: "POST", path: "/v1/runs", headers: { authorization: `Bearer ${key}` }, body };
   });
-  const processes = { server: promptd.pid, database: await findPostmaster(fixture.db), models: models.pid };
+  const postmaster = await findPostmaster(fixture.db);
+  const processes = { server: promptd.pid, database: postmaster, models: models.pid };
   const many: Target = { name: "promptd", url: promptd.url, requests, words: MOCK_ANSWER, processes };
   const bare: Target = {
     name: "model server",
@@ -99,6 +102,7 @@ async function startPromptd(database: ChaosDatabase, models: ChildServer): Promi
   return {
     targets: [many, bare],
     hot: { ...many, requests: requests.slice(0, 1) },
+    postmaster,
     stop: async () => {
       await promptd.stop();
       await fixture.close();
@@ -113,18 +117,30 @@ interface Peer {
   readonly stop: () => Promise<void>;
 }
 
-async function startPeers(models: ChildServer): Promise<Peer[]> {
+/** A database for a peer that stores its runs, on the server that promptd uses. */
+interface Storage {
+  readonly url: string;
+  readonly postmaster: number;
+}
+
+async function openStorage(server: ChaosDatabase, postmaster: number): Promise<Storage> {
+  return { url: await createDatabaseOn(server, "genkit"), postmaster };
+}
+
+async function startPeers(models: ChildServer, storage: Storage): Promise<Peer[]> {
   requirePeers();
   const environment = { MOCK_URL: models.url };
   const portkey = peerFile("node_modules/@portkey-ai/gateway/build/start-server.js");
   const port = await freePort();
-  const [genkit, mastra, gateway] = await Promise.all([
+  const [genkit, storing, mastra, gateway] = await Promise.all([
     startServer({ file: peerFile("genkit.js"), environment }),
+    startServer({ file: peerFile("genkit.js"), environment: { ...environment, DATABASE_URL: storage.url } }),
     startServer({ file: peerFile("mastra.js"), environment }),
     startServer({ file: portkey, args: [`--port=${port}`, "--headless"] }),
   ]);
   const peer = (name: string, version: string, { url, pid, stop }: ChildServer, request: Outgoing): Peer => {
-    const processes = { server: pid, models: models.pid };
+    const stores = pid === storing.pid ? { database: storage.postmaster } : {};
+    const processes = { server: pid, models: models.pid, ...stores };
     return { target: { name, url, requests: [request], words: MOCK_ANSWER, processes }, version, stop };
   };
   const toPortkey = {
@@ -135,8 +151,10 @@ async function startPeers(models: ChildServer): Promise<Peer[]> {
   const post = (path: string, body: object, headers = {}): Outgoing => {
     return { method: "POST", path, headers, body: JSON.stringify(body) };
   };
+  const toGenkit = post("/story", { data: STORY_INPUTS });
   return [
-    peer("genkit", versionOf("genkit"), genkit, post("/story", { data: STORY_INPUTS })),
+    peer("genkit", versionOf("genkit"), genkit, toGenkit),
+    peer("genkit, storing", versionOf("genkit"), storing, toGenkit),
     peer("mastra", versionOf("@mastra/core"), mastra, post("/api/agents/story/generate", { messages: STORY_TEXT })),
     peer("portkey", versionOf("@portkey-ai/gateway"), gateway, post("/v1/chat/completions", CHAT, toPortkey)),
   ];

@@ -5,15 +5,13 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { openConnection } from "../../packages/server/src/platform/database/database.ts";
 import { orAborted, withDeadline } from "../../packages/server/src/platform/resilience/deadline.ts";
-import { withDatabase } from "../../packages/server/test/support/database-url.ts";
 import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "../chaos/database-server.ts";
 import { defineCase, type Bench } from "../harness/bench-case.ts";
 import { cpuMsOf, cpuMsOfTree, findPostmaster } from "../harness/cpu.ts";
 import { rotate } from "../harness/load.ts";
-import { onDatabase } from "../harness/on-database.ts";
+import { createDatabaseOn, onDatabase } from "../harness/on-database.ts";
 import { peerFile, requirePeers, versionOf } from "../harness/peers.ts";
 import type { QueueOrder, QueueRound } from "../harness/queue-rounds.ts";
 import { spreadOf, spreadOfEach } from "../harness/spread.ts";
@@ -87,7 +85,10 @@ async function runRounds(queues: readonly Started[], postmaster: number, sizes: 
 async function peers(server: ChaosDatabase): Promise<Queue[]> {
   requirePeers();
   const environment = { PATH: process.env["PATH"] ?? "" };
-  const withOwn = async (database: string) => ({ ...environment, DATABASE_URL: await createOn(server, database) });
+  const withOwn = async (database: string) => ({
+    ...environment,
+    DATABASE_URL: await createDatabaseOn(server, database),
+  });
   const boss = { name: "pg-boss", version: versionOf("pg-boss"), file: peerFile("pg-boss.js") };
   const version = versionOf("graphile-worker");
   const graphile = { name: "graphile-worker", version, file: peerFile("graphile-worker.js") };
@@ -100,17 +101,6 @@ async function peers(server: ChaosDatabase): Promise<Queue[]> {
       environment: { ...(await withOwn("graphile_batches")), BENCH_BATCHES: "on" },
     },
   ];
-}
-
-async function createOn(server: ChaosDatabase, database: string): Promise<string> {
-  const connection = openConnection(server.superuserUrl, "bench");
-  await connection.connect();
-  try {
-    await connection.query(`create database ${database} owner promptd`);
-  } finally {
-    await connection.end();
-  }
-  return withDatabase(server.url, database);
 }
 
 async function startQueue({ name, file, environment }: Queue): Promise<ChildProcess> {

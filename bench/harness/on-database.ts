@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openConnection } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
 import { migrate } from "../../packages/server/src/platform/database/migrate.ts";
+import { withDatabase } from "../../packages/server/test/support/database-url.ts";
 import { killLeftovers } from "../../packages/server/test/support/promptd-process.ts";
 import { startChaosDatabase, type ChaosDatabase } from "../chaos/database-server.ts";
 import { killServers } from "./child-server.ts";
@@ -23,4 +25,16 @@ export async function onDatabase<Result extends object>(
     await server.stop();
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** Creates another database on the same server, for a peer. @returns its URL. */
+export async function createDatabaseOn(server: ChaosDatabase, database: string): Promise<string> {
+  const connection = openConnection(server.superuserUrl, "bench");
+  await connection.connect();
+  try {
+    await connection.query(`create database ${database} owner promptd`);
+  } finally {
+    await connection.end();
+  }
+  return withDatabase(server.url, database);
 }

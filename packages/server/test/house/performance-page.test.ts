@@ -53,14 +53,15 @@ const RECORDS: { readonly [Name in keyof Records]: Omit<Records[Name], "database
       "promptd one": load(401, 3.51),
       "promptd many": load(1_801, 30),
       "model server one": load(40_001, 0.02),
-      "genkit one": load(1_201, 1.02),
+      "genkit one": { ...load(1_201, 1.02), databaseMs: { median: 0, min: 0, max: 0 } },
       "genkit many": load(1_901, 29),
+      "genkit, storing one": load(301, 2.12),
       "mastra many": load(451, 140),
       "portkey many": load(2_401, 26),
       "promptd hot": load(1_501, 33),
     },
     hotAccount: of(0.83),
-    besidePeers: [peer("genkit", 0.947), peer("mastra", 3.99), peer("portkey", 0.743)],
+    besidePeers: [peer("genkit", 0.947), peer("genkit, storing", 2.31), peer("mastra", 3.99), peer("portkey", 0.743)],
   },
   "queue-throughput": {
     sizes: { rounds: 5, jobs: 3_000, producers: 50 },
@@ -177,6 +178,10 @@ describe("the page shows", () => {
     [
       "creates, with the time of every process",
       "| genkit 1.2.3 | 1 | 1,200 (1 to 2) | 1.02 (1 to 2) | 3.06 | 0.7 | none | 0.077 | 0.05 |",
+    ],
+    [
+      "the time of the database for a peer that stores",
+      "| genkit, storing 1.2.3 | 1 | 301 (1 to 2) | 2.12 (1 to 2) | 6.36 | 0.7 | 0.6 | 0.077 | 0.05 |",
     ],
     [
       "all ratios of every peer, including peers without a goal",
