@@ -36,7 +36,6 @@ beforeAll(async () => {
     createTestPerson(server),
     createTestPerson(server, { isOperator: true }),
   ]);
-  await join();
   const { apiKey } = await server.createCaller();
   const session = (person: TestPerson, accountId: string): Who => ({
     headers: { cookie: person.cookie, [ACCOUNT_HEADER]: accountId },
@@ -48,19 +47,21 @@ beforeAll(async () => {
   who["operator"] = session(operator, operator.accountId);
   who["elsewhere"] = session(stranger, owner.accountId);
   for (const scope of SCOPES) tokens.set(scope, (await operator.token([scope])).token);
+});
+beforeEach(() => join());
+afterAll(() => server.close());
+
+/** One of the endpoints is for leaving, which also revokes the member's tokens. */
+async function join(): Promise<void> {
+  const text = `insert into account_members (account_id, person_id, role) values ($1, $2, 'member')
+    on conflict do nothing returning person_id`;
+  const joined = await server.app.db.query(text, [owner.accountId, member.personId]);
+  if (joined.length === 0) return;
   const there = clientOf(server, { cookie: member.cookie }, owner.accountId);
   for (const scope of SCOPES.filter((each) => each !== "operator")) {
     const { token } = await there.send("createToken", { body: { name: scope, scopes: [scope], expiresInDays: 1 } });
     tokensOfMember.set(scope, token);
   }
-});
-beforeEach(() => join()); // one of the endpoints is for leaving
-afterAll(() => server.close());
-
-async function join(): Promise<void> {
-  const text =
-    "insert into account_members (account_id, person_id, role) values ($1, $2, 'member') on conflict do nothing";
-  await server.app.db.query(text, [owner.accountId, member.personId]);
 }
 
 const LEVELS: Readonly<Record<Role, number>> = { member: 0, owner: 1, operator: 2 };

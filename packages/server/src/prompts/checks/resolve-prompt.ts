@@ -27,9 +27,9 @@ export interface ResolveOptions {
 }
 
 /**
- * Work for one file, whose prompts are all rendered with default values and with each sample. This much takes 0.4 to 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s
- * (2026-11-28). One prompt has at most 110,000; 5,000 prompts as large as the largest seed prompt have 90,000 with one
- * sample each.
+ * Work for one file, whose prompts are all rendered with default values and with each sample. This much takes 0.4 to
+ * 0.7 s; 150 prompts with loops and ten samples each, in 436 KiB, took 32 s (2026-11-28). One prompt has at most 110,000;
+ * 5,000 prompts as large as the largest seed prompt have 90,000 with one sample each.
  */
 export const RENDERINGS_WORK_MAX = 200_000;
 
