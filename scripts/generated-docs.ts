@@ -105,18 +105,13 @@ function describeAnswers(): string {
   const titles = new Map<string, string>();
   const parts = (Object.keys(ENDPOINTS) as EndpointName[]).map((name) => {
     const { method, path } = ENDPOINTS[name];
-    const answer = JSON.stringify(ENDPOINT_EXAMPLES[name].data, leaveOutConfig, 2);
+    const answer = JSON.stringify(ENDPOINT_EXAMPLES[name].data, null, 2);
     const earlier = titles.get(answer);
     if (earlier === undefined) titles.set(answer, `${method} ${path}`);
     const same = earlier === undefined ? undefined : `As for \`${earlier}\`.`;
     return `### ${method} ${path}\n\n${STREAMS[name] ?? same ?? `\`\`\`json\n${answer}\n\`\`\``}`;
   });
   return parts.join("\n\n");
-}
-
-/** It is the same object as `configs` in the results of a search. */
-function leaveOutConfig(key: string, value: unknown): unknown {
-  return key === "config" ? {} : value;
 }
 
 async function describeCommands(table: CommandTable): Promise<string> {
