@@ -1,9 +1,9 @@
+import { makeFolder } from "@promptd/server/make-folder";
 import { chmod, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { codeOf, describeReadFailure, describeWriteFailure } from "./files/file-failure.ts";
-import { makeFolder } from "./files/make-folder.ts";
 import { printableLine } from "./printable.ts";
 
 /** The settings that `promptd login` and `promptd config set` store. */

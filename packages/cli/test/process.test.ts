@@ -15,7 +15,7 @@ const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const NO_SERVER = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({ resolve(name, context, next) {
-    if (name.includes("@promptd/server") || name.includes("/operator/")) throw new Error("loaded " + name);
+    if (/@promptd\\/server\\/(?!make-folder)/.test(name) || name.includes("/operator/")) throw new Error("loaded " + name);
     return next(name, context);
   } });
 `)}`;

@@ -8,7 +8,7 @@ import type { Log } from "./platform/log.ts";
 import { applyMissing, migrate, thisRelease, type MigrationScope, type Release } from "./platform/database/migrate.ts";
 import { retry } from "./platform/resilience/retry.ts";
 import { orStartFailure, StartFailure } from "./start-failure.ts";
-import { makePrivateDirectory } from "./platform/make-directory.ts";
+import { makeFolder } from "./platform/make-folder.ts";
 
 /** The database that all processes of one installation share: the operator's own, or the embedded one. */
 export interface Installation {
@@ -141,7 +141,7 @@ function describeAddress(url: string): string {
 /** Creates the data directory for whatever is stored in it besides an embedded database: files, the secret, the demo key. @throws StartFailure. */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    await makePrivateDirectory(dataDir);
+    await makeFolder(dataDir, 0o700);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new StartFailure(describeDataDirFailure(dataDir, cause), { cause });

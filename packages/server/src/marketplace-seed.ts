@@ -20,7 +20,7 @@ import type { Log } from "./platform/log.ts";
 import { listOwnSlugs, parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
 import { vacuumIndex } from "./search/index.ts";
 import { findLatestVersion, isUnseeded, lockSeed, markSeeded, SEED_AUTHOR } from "./marketplace-seed-store.ts";
-import { makePrivateDirectory } from "./platform/make-directory.ts";
+import { makeFolder } from "./platform/make-folder.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
 export const DEMO_ACCOUNT = "demo@promptd.invalid";
@@ -108,7 +108,7 @@ async function createDemoAccount(options: SeedOptions): Promise<void> {
   await grantCredits(db, grant);
   if ((await readDemoKey(options)) !== null) return; // written by a start that died afterwards
   const { apiKey } = await createApiKey(db, newId, { accountId, name: "demo" });
-  await makePrivateDirectory(dataDir);
+  await makeFolder(dataDir, 0o700);
   // The database has only a hash, but later starts print a command that works.
   await writeFile(demoKeyPath(dataDir), `${apiKey}\n`, { mode: 0o600 });
 }

@@ -1,9 +1,9 @@
 import type { Run } from "@promptd/contract";
+import { makeFolder } from "@promptd/server/make-folder";
 import { writeFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "../command.ts";
 import { describeWriteFailure } from "../files/file-failure.ts";
-import { makeFolder } from "../files/make-folder.ts";
 
 export interface SavedFile {
   /** Index of the item in `outputs`, from 0. */

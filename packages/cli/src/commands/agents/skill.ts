@@ -1,11 +1,11 @@
 import type { Client } from "@promptd/client";
 import type { PromptSamples } from "@promptd/contract";
 import { describeInputs, describePrice, findPrompt, oneLine, type ShownPrompt } from "@promptd/mcp/describe";
+import { makeFolder } from "@promptd/server/make-folder";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../files/file-failure.ts";
-import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { exampleCommand } from "../../runs/example-command.ts";
 import { orExplained } from "../../runs/find-version.ts";

@@ -1,8 +1,8 @@
+import { makeFolder } from "@promptd/server/make-folder";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { codeOf, describeWriteFailure } from "../../files/file-failure.ts";
-import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { listAll } from "./own-prompts.ts";

@@ -1,9 +1,9 @@
 import type { CheckedImport } from "@promptd/server/authoring";
+import { makeFolder } from "@promptd/server/make-folder";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { codeOf, describeWriteFailure } from "../../files/file-failure.ts";
-import { makeFolder } from "../../files/make-folder.ts";
 import { printableLine } from "../../printable.ts";
 import { readPromptFile, runAsAuthor } from "./author-files.ts";
 

@@ -1,9 +1,9 @@
+import { makeFolder } from "@promptd/server/make-folder";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { ManageClient } from "@promptd/client/manage";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../files/file-failure.ts";
-import { makeFolder } from "../../files/make-folder.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { AUTHOR_OPTION, findOwn, listAll, WHERE, runOnServerOrLocally, workOnDatabase } from "./own-prompts.ts";

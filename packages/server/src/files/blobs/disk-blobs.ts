@@ -3,7 +3,7 @@ import { constants, type Dirent } from "node:fs";
 import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import { syncPath } from "../../platform/make-directory.ts";
+import { syncPath } from "../../platform/make-folder.ts";
 import {
   checkBlobKey,
   isBlobKey,

@@ -3,7 +3,7 @@ import { link, open, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { Log } from "../log.ts";
-import { makePrivateDirectory, syncPath } from "../make-directory.ts";
+import { makeFolder, syncPath } from "../make-folder.ts";
 import { codeOf } from "../reason-of.ts";
 
 const SECRET_BYTES = 32;
@@ -66,7 +66,7 @@ export async function loadOrCreateSecret(dataDir: string, mayCreate = async () =
   const found = await readSecret(path);
   if (found !== null) return found;
   await mayCreate();
-  await makePrivateDirectory(dataDir);
+  await makeFolder(dataDir, 0o700);
   const draft = await writeDraft(dataDir);
   try {
     await link(draft, path);

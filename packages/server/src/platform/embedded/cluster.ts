@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { faultPoint } from "../fault-injection.ts";
 import type { Log } from "../log.ts";
 import { codeOf } from "../reason-of.ts";
-import { syncPath } from "../make-directory.ts";
+import { syncPath } from "../make-folder.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./os-account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterFiles } from "./files.ts";

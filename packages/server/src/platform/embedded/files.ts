@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeDataDirFailure } from "../reason-of.ts";
 import { chooseServerAccount, ownIds, type ServerAccount } from "./os-account.ts";
-import { makePrivateDirectory } from "../make-directory.ts";
+import { makeFolder } from "../make-folder.ts";
 
 export interface ClusterFiles {
   readonly dataDir: string;
@@ -58,7 +58,7 @@ export async function prepareClusterFiles(dataDir: string, dbUid: number): Promi
 
 /** Makes the directory private if only we use it: it is new, empty, or already has a cluster. */
 async function ensureDataDir(dataDir: string): Promise<void> {
-  await makePrivateDirectory(dataDir);
+  await makeFolder(dataDir, 0o700);
   const entries = await readdir(dataDir);
   const { uid, mode } = await lstat(dataDir);
   const isOurs = entries.length === 0 || entries.includes("pg");

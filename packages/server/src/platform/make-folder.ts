@@ -1,10 +1,11 @@
-import { mkdir, stat } from "node:fs/promises";
+/** Makes folders, and makes files durable. The command line uses it too: entry "@promptd/server/make-folder". */
+import { mkdir, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf } from "./file-failure.ts";
+import { codeOf } from "./reason-of.ts";
 
 /**
  * Creates a folder and its missing parents. Node's recursive option never returns if the system refuses a name with
- * ENOENT although the parent exists, as /proc does (24.21, tried 2026-11-28).
+ * ENOENT although the parent exists, as /proc does (24.21, tried 2026-11-28): startup would hang.
  * @throws the system's error.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
@@ -32,4 +33,16 @@ async function isFolder(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+/**
+ * Makes a file durable, or the names in a directory. Only then is a created or renamed file sure to survive a crash.
+ */
+export async function syncPath(path: string): Promise<void> {
+  const opened = await open(path, "r");
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
 }
