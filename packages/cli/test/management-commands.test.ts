@@ -184,10 +184,28 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  203.0.113.24  12 runs, 96 cr
     expect(seen[2]?.body).toEqual({ overlapHours: 1 });
   });
 
-  test("revoke names what was revoked", async () => {
-    const routes = { [`GET ${KEYS}/${RUN}`]: { data: key }, [`DELETE ${KEYS}/${RUN}`]: { data: key } };
-    const { run } = await setupToken(routes);
-    expect((await run("keys", "revoke", RUN)).stdout).toBe("Revoked laptop (pd_01234…6789).\n");
+  test.each([RUN, "laptop", "pd_01234…6789", "pd_01234...6789"])("revoke takes the key %s", async (name) => {
+    const expired = { ...key, keyId: PROMPT, state: "expired" };
+    const { run } = await setupToken({
+      [`GET ${KEYS}`]: { data: { rows: [expired, key], hasMore: false } },
+      [`GET ${KEYS}/${RUN}`]: { data: key },
+      [`DELETE ${KEYS}/${RUN}`]: { data: key },
+    });
+    expect((await run("keys", "revoke", name)).stdout).toBe("Revoked laptop (pd_01234…6789).\n");
+  });
+
+  test("a name that no key or several keys have ends none of them", async () => {
+    const twin = { ...key, keyId: PROMPT, display: "pd_98765…4321", lastUsedAt: null };
+    const { run, seen } = await setupToken({ [`GET ${KEYS}`]: { data: { rows: [twin, key], hasMore: false } } });
+    expect((await run("keys", "revoke", "laptop")).stderr)
+      .toBe(`2 valid API keys have the name "laptop". Give the id of one of them:
+${PROMPT}  pd_98765…4321  last used never
+${RUN}  pd_01234…6789  last used 2026-11-21
+`);
+    expect((await run("keys", "roll", "desktop")).stderr).toBe(
+      'No valid API key has the name or the display form "desktop".\nTo see your keys: promptd keys list\n',
+    );
+    expect(new Set(seen.map(({ route }) => route.slice(0, 4)))).toEqual(new Set(["GET "]));
   });
 
   test("need a management token, and say which scope a token lacks", async () => {

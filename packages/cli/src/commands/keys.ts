@@ -1,7 +1,7 @@
 import type { ManageClient } from "@promptd/client/manage";
-import { countOf, parsePromptName } from "@promptd/contract";
+import { countOf, ID_FORM, parsePromptName } from "@promptd/contract";
 import type { CreatedKey, Key } from "@promptd/contract/manage";
-import type { Command, CommandArgs, CommandIo } from "../command.ts";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { readTime, readWholeNumber } from "../flag-values.ts";
@@ -16,21 +16,27 @@ KEY                                   DISPLAY        NAME    STATE  LAST USED   
   options: { all: { type: "boolean", summary: "include revoked and expired keys" } },
   async run(args, io) {
     const isWhole = args.flag("all");
-    const all = await withManagement(io, async (manage) => {
-      const rows: Key[] = [];
-      for (let hasMore = true; hasMore;) {
-        const query = { limit: 50, startingAfter: rows.at(-1)?.keyId, revoked: isWhole ? "with" : "without" } as const;
-        const page = await manage.send("listKeys", { query, signal: io.signal });
-        rows.push(...page.rows);
-        hasMore = page.hasMore && page.rows.length > 0;
-      }
-      return rows;
-    });
+    const all = await withManagement(io, (manage) => readKeys(manage, isWhole ? "with" : "without", io.signal));
     const rows = all.filter((key) => isWhole || key.state === "valid");
     const header = ["KEY", "DISPLAY", "NAME", "STATE", "LAST USED", "FROM", "30 DAYS"];
     io.result({ rows }, rows.length === 0 ? "No keys." : formatTable([header, ...rows.map(formatKey)]));
   },
 };
+
+/** Newest first. */
+async function readKeys(manage: ManageClient, revoked: "with" | "without", signal: AbortSignal): Promise<Key[]> {
+  const rows: Key[] = [];
+  for (let hasMore = true; hasMore;) {
+    const query = { limit: 50, startingAfter: rows.at(-1)?.keyId, revoked };
+    const page = await manage.send("listKeys", { query, signal });
+    rows.push(...page.rows);
+    hasMore = page.hasMore && page.rows.length > 0;
+  }
+  return rows;
+}
+
+const NAME_HELP =
+  "Name a key by its id, by its name if no other valid key has it, or by its display form (pd_01234…6789; three dots also work).";
 
 export const keysCreate: Command = {
   summary: "Create an API key, which is shown only once",
@@ -74,8 +80,9 @@ async function idOf(manage: ManageClient, name: string, signal: AbortSignal): Pr
 
 export const keysRoll: Command = {
   summary: "Replace an API key with a new one, shown only once; the old key stays valid for a while",
-  usage: "<keyId>",
-  session: `$ promptd keys roll 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --overlap 1
+  usage: "<keyId|name|display>",
+  details: NAME_HELP,
+  session: `$ promptd keys roll laptop --overlap 1
 pd_fedcba9876543210fedcba9876543210
 The key is shown only once. The old key stays valid until 2026-11-23T10:15:00.000Z.`,
   options: {
@@ -88,22 +95,25 @@ The key is shown only once. The old key stays valid until 2026-11-23T10:15:00.00
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const overlapHours = readWholeNumber(args.text("overlap"), "--overlap");
-    const call = { params: keyOf(args), body: { overlapHours }, signal: io.signal };
-    const rolled = await withManagement(io, (manage) => manage.send("rollKey", call));
+    const rolled = await withManagement(io, async (manage) => {
+      const params = await findKey(manage, args, io.signal);
+      return manage.send("rollKey", { params, body: { overlapHours }, signal: io.signal });
+    });
     showKey(rolled, io, ` The old key stays valid until ${rolled.oldKeyExpiresAt}.`);
   },
 };
 
 export const keysRevoke: Command = {
   summary: "Revoke an API key; requests with it then return 401",
-  usage: "<keyId>",
-  session: `$ promptd keys revoke 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
+  usage: "<keyId|name|display>",
+  details: NAME_HELP,
+  session: `$ promptd keys revoke laptop
 Revoked laptop (pd_01234…6789).`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {
-    const call = { params: keyOf(args), signal: io.signal };
     const revoked = await withManagement(io, async (manage) => {
+      const call = { params: await findKey(manage, args, io.signal), signal: io.signal };
       const key = await manage.send("getKey", call);
       await manage.send("revokeKey", call);
       return key;
@@ -113,8 +123,24 @@ Revoked laptop (pd_01234…6789).`,
   },
 };
 
-function keyOf(args: CommandArgs): { keyId: string } {
-  return { keyId: args.positionals[0] ?? "" };
+/** @throws CommandFailure unless exactly one valid key has the name or the display form. */
+async function findKey(manage: ManageClient, args: CommandArgs, signal: AbortSignal): Promise<{ keyId: string }> {
+  const [given = ""] = args.positionals;
+  if (ID_FORM.test(given)) return { keyId: given };
+  const display = given.replace("...", "…");
+  const valid = (await readKeys(manage, "without", signal)).filter(({ state }) => state === "valid");
+  const [found, ...others] = valid.filter((key) => key.name === given || key.display === display);
+  const shown = printableLine(given);
+  if (found === undefined) {
+    throw new CommandFailure(`No valid API key has the name or the display form "${shown}".`, {
+      hint: "To see your keys: promptd keys list",
+    });
+  }
+  if (others.length === 0) return { keyId: found.keyId };
+  const lines = [found, ...others].map((key) => `${key.keyId}  ${key.display}  last used ${lastUseOf(key)}`);
+  throw new CommandFailure(`${lines.length} valid API keys have the name "${shown}". Give the id of one of them:`, {
+    hint: lines.join("\n"),
+  });
 }
 
 /** Only the key goes to standard output, so that a script can store it. */
@@ -126,6 +152,9 @@ function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
 function formatKey(key: Key): string[] {
   const { runs, credits } = key.last30Days;
   const use = `${countOf(runs, "run")}, ${countOf(credits, "credit")}`;
-  const lastUsed = key.lastUsedAt?.slice(0, 10) ?? "never";
-  return [key.keyId, key.display, printableLine(key.name), key.state, lastUsed, key.lastUsedFrom ?? "", use];
+  return [key.keyId, key.display, printableLine(key.name), key.state, lastUseOf(key), key.lastUsedFrom ?? "", use];
+}
+
+function lastUseOf({ lastUsedAt }: Key): string {
+  return lastUsedAt?.slice(0, 10) ?? "never";
 }
