@@ -27,7 +27,7 @@ const RATE_DEFAULT = 5;
 export const conform: Command = {
   summary: "Check from outside whether a server conforms to the API",
   usage: "<baseUrl> <apiKey>",
-  details: `For anyone who builds another server for this API, or puts a gateway in front of one. The checks know only the specification. They create one run (two with --extensions) of the cheapest text prompt that search finds, or of --prompt, and print its possible cost first. They send at most --rate requests per second; at 5, they take about a minute. The exit code is 1 when a check fails.`,
+  details: `For anyone who builds another server for this API, or puts a gateway in front of one. The checks know only the specification. They create one run (two with --extensions) of the cheapest text prompt that search finds, if possible one whose model is available, or of --prompt, and print its possible cost first. They send at most --rate requests per second; at 5, they take about a minute. The exit code is 1 when a check fails.`,
   session: `$ promptd conform https://promptd.example.org pd_…
 This creates 1 run of the prompt "Tea poem", about 2 credits.
 Authentication

@@ -45,7 +45,10 @@ export interface PromptChoice {
 /** Words that match some prompt in every marketplace. */
 const QUERIES = ["poem", "write a text", "summarize", "hello", "help"] as const;
 
-/** The named prompt, or the cheapest text prompt without images that search finds. Null: there is none. */
+/**
+ * The named prompt, or the cheapest text prompt without images that search finds, if possible one whose model is
+ * available. Null: there is none.
+ */
 export async function findPrompt(requests: Requests, wanted: PromptChoice): Promise<CheapPrompt | null> {
   if (wanted.promptId !== null) {
     const version = expectData(await requests.send(`/v1/prompts/${encodeURIComponent(wanted.promptId)}`));
@@ -53,11 +56,28 @@ export async function findPrompt(requests: Requests, wanted: PromptChoice): Prom
   }
   for (const q of QUERIES) {
     const rows = expectRows(await requests.send(`/v1/prompts/publish?q=${encodeURIComponent(q)}`));
-    const texts = rows.filter((row) => row["modality"] === 0 && !takesImages(row["configs"]));
-    const [cheapest] = texts.toSorted((a, b) => Number(a["estimatedCredits"]) - Number(b["estimatedCredits"]));
-    if (cheapest !== undefined) return toKitPrompt(cheapest, cheapest["configs"], wanted.inputs);
+    const texts = rows
+      .filter((row) => row["modality"] === 0 && !takesImages(row["configs"]))
+      .toSorted((a, b) => Number(a["estimatedCredits"]) - Number(b["estimatedCredits"]));
+    if (texts.length === 0) continue;
+    const models = await readModels(requests);
+    const found = texts.find(({ configs }) => isObject(configs) && models.has(configs["model"])) ?? texts[0];
+    if (found !== undefined) return toKitPrompt(found, found["configs"], wanted.inputs);
   }
   return null;
+}
+
+/** The available models. Empty if the server does not list them; a check reports that. */
+async function readModels(requests: Requests): Promise<ReadonlySet<unknown>> {
+  const exchange = await requests.send("/v1/resources").catch((error: unknown) => {
+    if (error instanceof Mismatch) return null;
+    throw error;
+  });
+  const json = exchange?.response.json;
+  const data = isObject(json) ? json["data"] : null;
+  const resources = isObject(data) ? data["resources"] : null;
+  const models = isObject(resources) ? resources["models"] : null;
+  return new Set(Array.isArray(models) ? models.filter(isObject).map(({ model }) => model) : []);
 }
 
 function hasRequiredInput(config: unknown): boolean {

@@ -86,6 +86,20 @@ describe("on our own server", () => {
     expect(await runs()).toHaveLength(1);
   });
 
+  test("a prompt whose model is not available is not chosen, even if it is cheaper", async () => {
+    const gateway = await startGateway((answer, { path }) => {
+      if (path !== "/v1/prompts/publish?q=poem") return answer;
+      const found = JSON.parse(answer.text) as { data: { rows: { configs: object }[] } };
+      const [row] = found.data.rows;
+      const configs = { ...row?.configs, model: "other/model" };
+      const cheaper = { ...row, title: "Cheaper poem", estimatedCredits: 0, configs };
+      const data = { ...found.data, rows: [cheaper, ...found.data.rows] };
+      return { ...answer, text: JSON.stringify({ ...found, data }) };
+    });
+    const { stderr } = await conform(gateway.url, ...FAST, "--only", "the profile has username");
+    expect(stderr).toMatch(/ of the prompt "(?!Cheaper)/);
+  });
+
   test("the rate limit and extension checks also pass", async () => {
     const only = ["--only", "Rate limit", "--only", "Extensions", "--extensions"];
     const ran = await conform(limitedUrl, "--rate", RATE, "--json", ...only);
