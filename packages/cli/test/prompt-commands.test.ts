@@ -50,7 +50,7 @@ Text inputs:
   tone         default "calm"; one of: calm, loud
 
 Images:
-  1  Photo One clear face
+  1  Photo  One clear face
 
 Options:
   quality  low, medium, high (default medium)

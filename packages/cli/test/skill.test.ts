@@ -50,7 +50,7 @@ promptd run cat-portrait 'Child'\\''s Age=…' --image Photo.jpg
 
 ## Images
 
-1. Photo One clear face
+1. Photo: One clear face
 
 ## Options
 

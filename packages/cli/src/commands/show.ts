@@ -56,7 +56,7 @@ function formatVersion(version: PromptVersion, name: string): string {
     ),
     section(
       "Images",
-      config.imageInputs.map((slot) => [`${slot.position + 1}`, printableLine(`${slot.label} ${slot.description}`)]),
+      config.imageInputs.map((slot) => [`${slot.position + 1}`, ...[slot.label, slot.description].map(printableLine)]),
     ),
     section(
       "Options",

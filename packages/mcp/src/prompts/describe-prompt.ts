@@ -33,7 +33,9 @@ export function describeInputs(
 ): Readonly<Record<"inputs" | "images" | "options", readonly string[]>> {
   return {
     inputs: orderedInputs(config).map(([key, field]) => `\`${oneLine(key)}\`: ${describeField(key, field)}`),
-    images: config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`)),
+    images: config.imageInputs.map(({ position, label, description }) =>
+      oneLine(`${position + 1}. ${label}${description === "" ? "" : `: ${description}`}`),
+    ),
     options: Object.entries(config.runOptions).map(([key, option]) => `\`${key}\`: ${describeOption(option)}`),
   };
 }
