@@ -1,6 +1,6 @@
 /** `promptd run --batch` and `promptd batches`, against a real server. */
 import type { Batch, BatchResult } from "@promptd/contract";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -203,6 +203,13 @@ Give each row a unique key. Nothing was sent, and nothing was charged.
   const strange = await promptd(["run", "directed", "--batch", "slips.csv", "--out", "results.xml"]);
   expect(strange).toMatchObject({ code: 1, out: "" });
   expect(strange.error).toContain('--out must end in .jsonl or .csv, got "results.xml".');
+  await mkdir(join(home, "folder.csv"));
+  const unwritable = { "none/results.csv": "its folder does not exist", "folder.csv": "it is a folder" };
+  for (const [out, why] of Object.entries(unwritable)) {
+    const { error } = await promptd(["run", "directed", "--batch", "one.csv", "--out", out]);
+    expect(error).toContain(`${join(home, out)} cannot be written: ${why}.`);
+    expect(error).toContain("\nNothing was run, and nothing was charged.\n");
+  }
   expect(await caller.client.batches.list()).toEqual({ rows: [], hasMore: false });
 });
 

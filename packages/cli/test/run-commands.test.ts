@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -185,7 +186,38 @@ Nothing was sent, and nothing was charged.
     expect(await run("run", VERSION)).toMatchObject({ code: exitCode, stderr: expect.stringContaining(stderr) });
   });
 
-  test("--out saves images and videos without sending the key to their URLs", async () => {
+  test.each([
+    [["--input", "topic"], '--input must have the form KEY=VALUE, got "topic".'],
+    [["--input", "=x"], '--input must have the form KEY=VALUE, got "=x".'],
+    [["--option", "a=1", "--option", "a=2"], '--option names "a" twice. Give it once.'],
+    [["--image", "missing.png"], "There is no file missing.png. Check the name.\n"],
+    [["--image", "."], ". is a directory; name an image in it.\n"],
+    [["--no-wait", "--out", "x"], "--no-wait and --out cannot be combined"],
+    [["words"], 'An input must have the form KEY=VALUE, got "words".'],
+    [["tone=@none.txt"], "There is no file none.txt. Check the name.\n"],
+    [["--inputs", "none.json"], "There is no file none.json. Check the name.\n"],
+    [["--inputs", "-"], "Standard input is not a JSON object."],
+  ])("%j is refused before a run is made", async (argv, sentence) => {
+    const { run, seen } = await setup(found);
+    const { code, stderr } = await run("run", VERSION, ...argv);
+    expect(code).toBe(1);
+    expect(stderr).toContain(sentence);
+    expect(seen.map(({ route }) => route)).not.toContain(POST);
+  });
+
+  test("all issues the server found are shown, with the command that lists the inputs", async () => {
+    const message = 'Text input "a" is required. Text input "b" is required.';
+    const { run } = await setup({
+      ...found,
+      "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } },
+    });
+    const hint = `Nothing was charged. To see its inputs: promptd show ${VERSION}`;
+    expect((await run("run", VERSION)).stderr).toBe(`${message}\n${hint}\n`);
+  });
+});
+
+describe("run --out", () => {
+  test("saves images and videos without sending the key to their URLs", async () => {
     const png = Buffer.from("89504e47", "hex");
     const routes: Routes = {
       ...found,
@@ -221,16 +253,30 @@ Nothing was sent, and nothing was charged.
     expect(stderr).toContain(`Saved ${join(home, `${RUN}-2.png`)}`);
   });
 
-  test("a folder that cannot be created is named, and the message says how to save the run's files elsewhere", async () => {
-    const { run, home } = await setup({ ...found, "POST /v1/runs": { data: done } });
+  test("a folder that cannot be created is named before anything is run", async () => {
+    const { run, home, seen } = await setup({ ...found, "POST /v1/runs": { data: done } });
     await writeFile(join(home, "taken"), "");
     expect(await run("run", VERSION, "--out", "taken")).toEqual({
       code: 1,
       stdout: "",
       stderr: `${join(home, "taken")} cannot be written: part of its path is a file, not a folder. Choose another path.
-The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DIR
+Nothing was run, and nothing was charged.
 `,
     });
+    expect(seen).toEqual([]);
+  });
+
+  test("a folder that can no longer be written once the run has ended is named, with how to save elsewhere", async () => {
+    const routes: Routes = { ...found };
+    const { run, home } = await setup(routes);
+    routes["POST /v1/runs"] = () => {
+      rmSync(join(home, "taken"), { recursive: true });
+      writeFileSync(join(home, "taken"), "");
+      return { data: done };
+    };
+    expect((await run("run", VERSION, "--out", "taken")).stderr).toContain(
+      `Choose another path.\nThe run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DIR\n`,
+    );
   });
 
   test("a file that has expired is named, and no file is left", async () => {
@@ -244,35 +290,6 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     expect(code).toBe(1);
     expect(stderr).toContain("answered HTTP 410.\nGenerated files are available for 24 hours.");
     expect(await readdir(join(home, "out"))).toEqual([]);
-  });
-
-  test.each([
-    [["--input", "topic"], '--input must have the form KEY=VALUE, got "topic".'],
-    [["--input", "=x"], '--input must have the form KEY=VALUE, got "=x".'],
-    [["--option", "a=1", "--option", "a=2"], '--option names "a" twice. Give it once.'],
-    [["--image", "missing.png"], "There is no file missing.png. Check the name.\n"],
-    [["--image", "."], ". is a directory; name an image in it.\n"],
-    [["--no-wait", "--out", "x"], "--no-wait and --out cannot be combined"],
-    [["words"], 'An input must have the form KEY=VALUE, got "words".'],
-    [["tone=@none.txt"], "There is no file none.txt. Check the name.\n"],
-    [["--inputs", "none.json"], "There is no file none.json. Check the name.\n"],
-    [["--inputs", "-"], "Standard input is not a JSON object."],
-  ])("%j is refused before a run is made", async (argv, sentence) => {
-    const { run, seen } = await setup(found);
-    const { code, stderr } = await run("run", VERSION, ...argv);
-    expect(code).toBe(1);
-    expect(stderr).toContain(sentence);
-    expect(seen.map(({ route }) => route)).not.toContain(POST);
-  });
-
-  test("all issues the server found are shown, with the command that lists the inputs", async () => {
-    const message = 'Text input "a" is required. Text input "b" is required.';
-    const { run } = await setup({
-      ...found,
-      "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } },
-    });
-    const hint = `Nothing was charged. To see its inputs: promptd show ${VERSION}`;
-    expect((await run("run", VERSION)).stderr).toBe(`${message}\n${hint}\n`);
   });
 });
 

@@ -2,8 +2,9 @@
 import { PromptdError, type Client } from "@promptd/client";
 import type { Batch, CreateBatchBody, PromptVersion, ValidationData } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
-import { basename } from "node:path";
+import { basename, resolve } from "node:path";
 import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";
+import { requireFile } from "../files/check-writable.ts";
 import { printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
@@ -25,6 +26,7 @@ export async function runBatch(file: string, args: CommandArgs, io: CommandIo): 
     throw new CommandFailure("--batch and --image cannot be combined: images come from columns of the file.");
   }
   const out = readResultsFile(args);
+  if (out !== undefined) await requireFile(resolve(io.directory, out));
   const rows = readRows(file, await readText(file, "name a file in it", io));
   const runOptions = readPairs("--option", args.list("option"));
   const [prompt = ""] = args.positionals;

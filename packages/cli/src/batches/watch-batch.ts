@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CommandFailure, stopCode, type CommandArgs, type CommandIo } from "../command.ts";
+import { draftOf } from "../files/check-writable.ts";
 import { describeWriteFailure } from "../files/file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { createBatchView, formatBatch } from "./batch-view.ts";
@@ -82,7 +83,7 @@ async function saveResults(
   { out, io }: { readonly out: string; readonly io: CommandIo },
 ): Promise<void> {
   const path = resolve(io.directory, out);
-  const draft = `${path}.${process.pid}.tmp`;
+  const draft = draftOf(path);
   const { signal } = io;
   const text = /\.csv$/i.test(out)
     ? client.batches.resultsAsCsv(batchId, { signal })

@@ -1,7 +1,9 @@
 import { PromptdError, PromptdRunError, toImageInput, type Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
+import { resolve } from "node:path";
 import { runBatch } from "../batches/run-batch.ts";
 import { CommandFailure, stopCode, type Command, type CommandIo } from "../command.ts";
+import { requireFolder } from "../files/check-writable.ts";
 import { sandboxMark } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
@@ -64,6 +66,8 @@ Saved poems.csv`,
     if (file !== undefined) return runBatch(file, args, io);
     if (args.flag("yes") || args.flag("again")) throw new CommandFailure("--yes and --again require --batch.");
     const options = readPairs("--option", args.list("option"));
+    const folder = args.text("out");
+    if (folder !== undefined) await requireFolder(resolve(io.directory, folder));
     const view = createRunView(io);
     const finished = await withSession(io, async ({ client }) => {
       const { promptVersionId, config } = await findVersion(client, args.positionals[0] ?? "", io.signal);
@@ -82,7 +86,7 @@ Saved poems.csv`,
       }
     });
     if (args.flag("no-wait")) return io.result(finished, finished.runId);
-    return reportRun(finished, { folder: args.text("out"), unseen: view.finish(finished) }, io);
+    return reportRun(finished, { folder, unseen: view.finish(finished) }, io);
   },
 };
 
