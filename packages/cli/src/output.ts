@@ -47,7 +47,8 @@ export function formatRunRows(rows: readonly RunListRow[]): string {
 }
 
 function formatRunRow(row: RunListRow, hasBatch: boolean): string[] {
-  const credits = row.credits === null ? "free" : String(row.credits);
+  const isEnded = row.runStatus === "succeeded" || row.runStatus === "failed";
+  const credits = row.credits === null || (isEnded && row.credits === 0) ? "free" : isEnded ? String(row.credits) : "";
   const createdAt = row.createdAt.slice(0, 19).replace("T", " ");
   const batch = hasBatch ? [nameOfBatch(row)] : [];
   return [row.runId, row.runStatus, credits, createdAt, ...batch, printableLine(row.runName)];

@@ -321,6 +321,12 @@ describe("a person at a terminal", () => {
     expect(stderr.endsWith(`\r\u001b[2K${RUN}  succeeded  12 credits\n`)).toBe(true);
   });
 
+  test("sees that a run was free", async () => {
+    const free = { ...done, tokens: 0 };
+    const { run } = await setup({ ...found, [POST]: { data: free } }, undefined, { terminal });
+    expect((await run("run", VERSION)).stderr).toContain(`${RUN}  succeeded  free\n`);
+  });
+
   test("sees the whole text again when a model had to start over", async () => {
     const events = [status("running"), text(1, "Three", "1"), text(2, "Two lines", "2"), end];
     const { run } = await setup(routes(...events), undefined, { terminal });
@@ -374,8 +380,14 @@ describe("runs", () => {
   };
 
   test("list passes on its filters and shows how to get the next page", async () => {
+    const rows = [
+      row,
+      { ...row, credits: null },
+      { ...row, runStatus: "failed", credits: 0 },
+      { ...row, runStatus: "running", credits: 0 },
+    ];
     const { run, seen } = await setup({
-      "GET /v1/runs": { data: { rows: [row, { ...row, credits: null }], hasMore: true } },
+      "GET /v1/runs": { data: { rows, hasMore: true } },
     });
     const argv = [
       "--limit",
@@ -396,6 +408,8 @@ describe("runs", () => {
     expect(stdout).toBe(`RUN                                   STATUS     CREDITS  CREATED              NAME
 ${RUN}  succeeded  12       2026-11-20 10:15:30  Cat\\u0007 portrait
 ${RUN}  succeeded  free     2026-11-20 10:15:30  Cat\\u0007 portrait
+${RUN}  failed     free     2026-11-20 10:15:30  Cat\\u0007 portrait
+${RUN}  running             2026-11-20 10:15:30  Cat\\u0007 portrait
 
 More: promptd runs list --after ${RUN}
 `);
@@ -479,10 +493,10 @@ More: promptd runs list --after ${RUN}
   });
 
   test.each([
-    ["before the command", done],
-    ["before the command", failed],
-    ["while the command was sent", done],
-  ])("cancel of a run that ended %s changes nothing and says how it ended", async (when, run) => {
+    ["before the command", "12 credits", done],
+    ["before the command", "free", failed],
+    ["while the command was sent", "12 credits", done],
+  ])("cancel of a run that ended %s (%s) changes nothing and says how it ended", async (when, cost, run) => {
     const before = when === "before the command" ? run : { ...run, runStatus: "running", outputs: [] };
     const service = await setup({
       [`GET /v1/runs/${RUN}`]: { data: before },
@@ -490,7 +504,7 @@ More: promptd runs list --after ${RUN}
     });
     expect(await service.run("runs", "cancel", RUN)).toEqual({
       code: 0,
-      stdout: `Nothing to cancel: ${RUN} has already ended (${run.runStatus}, ${run.tokens} credits).\n`,
+      stdout: `Nothing to cancel: ${RUN} has already ended (${run.runStatus}, ${cost}).\n`,
       stderr: "",
     });
   });

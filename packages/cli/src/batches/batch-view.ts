@@ -33,7 +33,7 @@ export function createBatchView(io: CommandIo): BatchView {
 }
 
 /** Such as "1,190 of 5,000 done, 6 failed, 25 in progress". */
-function formatProgress({ batchStatus, counts, credits }: Batch): string {
+function formatProgress({ batchStatus, counts, credits, finishedAt }: Batch): string {
   const { total, queued, running, succeeded, failed, canceled } = counts;
   const number = (count: number) => count.toLocaleString("en-US");
   const parts = [
@@ -41,7 +41,7 @@ function formatProgress({ batchStatus, counts, credits }: Batch): string {
     ...(failed === 0 ? [] : [`${number(failed)} failed`]),
     ...(canceled === 0 ? [] : [`${number(canceled)} canceled`]),
     ...(queued + running === 0 ? [] : [`${number(queued + running)} in progress`]),
-    formatCredits(credits),
+    ...(credits === 0 && finishedAt === null ? [] : [formatCredits(credits)]),
   ];
   return `${batchStatus}  ${parts.join(", ")}`;
 }

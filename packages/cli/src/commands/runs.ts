@@ -1,7 +1,7 @@
-import { countOf, RUN_STATUSES } from "@promptd/contract";
+import { RUN_STATUSES } from "@promptd/contract";
 import type { ListRunsQuery, Page, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
-import { formatRunRows } from "../output.ts";
+import { formatCredits, formatRunRows } from "../output.ts";
 import { readId, readTime, readWholeNumber } from "../flag-values.ts";
 import { hasEnded, reportRun } from "../runs/report-run.ts";
 import { createRunView } from "../runs/run-view.ts";
@@ -106,7 +106,7 @@ Canceled 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. It costs nothing.`,
 };
 
 function describeEnd({ runId, runStatus, tokens }: Run): string {
-  return `Nothing to cancel: ${runId} has already ended (${runStatus}, ${countOf(tokens, "credit")}).`;
+  return `Nothing to cancel: ${runId} has already ended (${runStatus}, ${formatCredits(tokens)}).`;
 }
 
 function readQuery(args: CommandArgs): ListRunsQuery {

@@ -1,7 +1,6 @@
-import { countOf } from "@promptd/contract";
 import type { Run } from "@promptd/contract";
 import type { CommandIo } from "../command.ts";
-import { formatRun } from "../output.ts";
+import { formatCredits, formatRun } from "../output.ts";
 import { printable } from "../printable.ts";
 import { formatPicture } from "../terminal/pictures.ts";
 import { shade } from "../terminal/terminal.ts";
@@ -34,7 +33,7 @@ export function hasEnded({ runStatus }: Run): boolean {
 }
 
 function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
-  const text = printable(`${runId}  ${runStatus}  ${countOf(tokens, "credit")}`);
+  const text = printable(`${runId}  ${runStatus}  ${formatCredits(tokens)}`);
   io.writeError(`${shade(io.terminal, "dim", text)}\n`);
 }
 
