@@ -35,7 +35,7 @@ export async function throughOutage<Result>(
   } catch (cause) {
     if (!isOutage(cause)) throw cause;
     signal?.throwIfAborted();
-    const text = `The database connection was lost during startup: ${reasonOf(cause)}. Start again when the database is back.`;
+    const text = `The database connection was lost during startup: ${reasonOf(cause)}\nStart again when the database is back.`;
     throw new StartFailure(text, { cause });
   }
 }

@@ -23,6 +23,11 @@ it("the server's log is truncated while the server has it open, one older file i
   const size = await logSize(file);
   await writer.write("after\n");
   expect(await readLogTail(file, size)).toBe("after");
+
+  const refused =
+    "FATAL:  the database system is not yet accepting connections\nDETAIL:  Consistent recovery state has not been yet reached.\n";
+  await writer.write(`PANIC:  could not write to file: No space left on device\n${refused.repeat(20)}`);
+  expect(await readLogTail(file, size)).toBe("after\nPANIC:  could not write to file: No space left on device");
   await writer.close();
   await rm(directory, { recursive: true });
 });

@@ -22,9 +22,16 @@ export async function logSize(file: string): Promise<number> {
   return (await stat(file).catch(() => null))?.size ?? 0;
 }
 
-/** Returns the last lines written since the file had `fromByte` bytes. */
+/** A server that cannot start refuses every connection, with one or two lines each, which would hide the reason. */
+const REFUSED_CONNECTION = /FATAL: {2}the database system is |DETAIL: {2}Consistent recovery state /;
+
+/** Returns the last lines written since the file had `fromByte` bytes, without refused connections. */
 export async function readLogTail(file: string, fromByte: number): Promise<string> {
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
   const text = bytes.subarray(fromByte <= bytes.length ? fromByte : 0).toString("utf8");
-  return text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
+  const lines = text.trimEnd().split("\n");
+  return lines
+    .filter((line) => !REFUSED_CONNECTION.test(line))
+    .slice(-TAIL_LINES)
+    .join("\n");
 }
