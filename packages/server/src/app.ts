@@ -18,6 +18,7 @@ import { enableFaults } from "./platform/fault-injection.ts";
 import { startTicks, type Tick } from "./platform/periodic-work.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, promptsTicks } from "./prompts/index.ts";
+import { createReadiness, watchReadiness } from "./readiness.ts";
 import { runsTicks, type Worker } from "./runs/index.ts";
 import { webhooksTicks } from "./webhooks/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
@@ -58,10 +59,14 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function openApp(services: AppServices, closers: Closers): Promise<App> {
   const { config, role, log, db, models, catalogue } = services;
+  const readiness = createReadiness(services);
+  closers.add(watchReadiness(readiness));
   // In parallel: the worker waits for its connections.
   const [worker, server] = await Promise.all([
     role === "api" ? null : openWorker(services, closers),
-    role === "worker" ? openMetricsServer(services) : openServer(services, () => worker?.wake(), closers),
+    role === "worker"
+      ? openMetricsServer(services)
+      : openServer(services, { readiness, wakeWorker: () => worker?.wake() }, closers),
   ]);
   if (worker !== null) services.creates.claimWith((runs) => worker.reserve(runs));
   const stop = createStop(services, server, worker);

@@ -22,7 +22,7 @@ import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { isLoopback } from "./platform/config/config.ts";
-import { createReadiness, watchReadiness } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
 import {
   batchesRoutes,
@@ -35,14 +35,23 @@ import {
 } from "./runs/index.ts";
 import { webhooksManageRoutes } from "./webhooks/index.ts";
 
-/** Creates the HTTP server with every slice's endpoints. It does not listen yet. `wakeWorker` wakes this process's worker. */
-export async function openServer(services: AppServices, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
+/** What the server needs from the rest of its process. */
+interface ServerNeighbors {
+  readonly readiness: Readiness;
+  /** Wakes this process's worker. */
+  readonly wakeWorker: () => void;
+}
+
+/** Creates the HTTP server with every slice's endpoints. It does not listen yet. */
+export async function openServer(
+  services: AppServices,
+  { readiness, wakeWorker }: ServerNeighbors,
+  closers: Closers,
+): Promise<HttpServer> {
   const { config, log, newId, models, files, publicUrl } = services;
   const admission = openAdmission(services);
   closers.add(() => admission.close());
   const people = createPeople(services);
-  const readiness = createReadiness(services);
-  closers.add(watchReadiness(readiness));
   return createHttpServer({
     log,
     newId,

@@ -21,8 +21,8 @@ interface ReadinessOptions extends Pick<AppServices, "role" | "log" | "db" | "cl
 }
 
 /**
- * Ready means: the database responds and accepts writes, its clock agrees with ours, files can be stored, and search is
- * loaded. Each detail is "ok" or says what is wrong. A bucket that rejects files does not make a process unready: it is
+ * Ready means: the database responds and accepts writes, its clock agrees with ours, files can be stored, and search,
+ * which a worker does not need, is loaded. Each detail is "ok" or says what is wrong. A bucket that rejects files does not make a process unready: it is
  * the same for all processes, and a load balancer would have none left for requests that need no files. Weakened
  * durability does not either, nor does a missing worker, which only an API process checks for.
  */
@@ -50,12 +50,12 @@ export function createReadiness({ role, log, db, clock, files, search }: Readine
   }
 
   return async () => {
-    void search.warm(); // now, because this caller waits for it
+    if (role !== "worker") void search.warm(); // now, because this caller waits for it
     const [{ problems, switchedOff, reason }, canStore] = await Promise.all([askDatabase(), files.isReady()]);
     const checks = {
       ...problems,
       files: canStore ? "ok" : "cannot be stored",
-      search: search.isLoaded() ? "ok" : "loading",
+      ...(role === "worker" ? {} : { search: search.isLoaded() ? "ok" : "loading" }),
     };
     const wrong = Object.entries(checks).filter(([, text]) => text !== "ok");
     const names = wrong.map(([name]) => name);
@@ -66,6 +66,8 @@ export function createReadiness({ role, log, db, clock, files, search }: Readine
     return { ready, details: { role, ...checks, degraded, ...switchedOff } };
   };
 }
+
+export type Readiness = ReturnType<typeof createReadiness>;
 
 /** Rare enough to cost nothing, and late enough for a worker that starts together with this process. */
 const WATCH_MS = 15_000;

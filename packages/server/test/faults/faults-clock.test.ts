@@ -75,15 +75,22 @@ describe("the database's clock", () => {
 });
 
 describe("a machine whose own clock is wrong", () => {
-  test("is named in the log of a process with every role, even if nothing calls /readyz", async () => {
-    shiftMs = 60_000;
-    const lines: Record<string, unknown>[] = [];
-    const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
-    const other = await startTestServer({ environment: ENVIRONMENT, clock, log });
-    onTestFinished(() => other.close());
-    const found = { clock: expect.stringMatching(/ s ahead of the database's clock$/) as string, msg: "not ready" };
-    await expect.poll(() => lines, { timeout: 30_000 }).toContainEqual(expect.objectContaining(found));
-  }, 60_000);
+  test.each(["all", "worker"] as const)(
+    "is named in the log of a process with the role %s, even if nothing calls /readyz",
+    async (role) => {
+      shiftMs = 60_000;
+      const lines: Record<string, unknown>[] = [];
+      const log = pino(
+        { base: null },
+        { write: (line: string) => void lines.push(JSON.parse(line) as object as never) },
+      );
+      const other = await startTestServer({ environment: ENVIRONMENT, clock, log, role });
+      onTestFinished(() => other.close());
+      const found = { clock: expect.stringMatching(/ s ahead of the database's clock$/) as string, msg: "not ready" };
+      await expect.poll(() => lines, { timeout: 30_000 }).toContainEqual(expect.objectContaining(found));
+    },
+    60_000,
+  );
 
   test.each([25 * HOUR_MS, -25 * HOUR_MS])(
     "by %i ms runs, counts, and holds its lease like any other",

@@ -27,7 +27,7 @@ beforeEach(async () => {
   state = { canStore: true, isShared: false, isLoaded: true, isWarmed: false, aheadMs: 0, database: db };
 });
 
-function open(role: "api" | "all" = "api") {
+function open(role: "api" | "all" | "worker" = "api") {
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
   return createReadiness({
     role,
@@ -96,6 +96,12 @@ describe("a process", () => {
   test("does not count workers that have been silent for longer than any lease", async () => {
     await db.query("update workers set heartbeat_at = promptd_now() - interval '61 s'");
     expect(await open()()).toMatchObject({ ready: true, details: { degraded: ["workers"] } });
+  });
+
+  test("that is only a worker needs no search, and loads none", async () => {
+    state.isLoaded = false;
+    const { ready, details } = await open("worker")();
+    expect([ready, Object.hasOwn(details, "search"), state.isWarmed]).toEqual([true, false, false]);
   });
 
   test("that is itself a worker does not report on other workers", async () => {
