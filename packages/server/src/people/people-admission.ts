@@ -10,7 +10,7 @@ import type { Actor, Admission, AdmissionRequest, Admit } from "../http/endpoint
 import { isUuid } from "../platform/ids.ts";
 import { badRequest, notFound, Problem } from "../platform/problem.ts";
 import type { PeopleContext } from "./people-context.ts";
-import { admitSession, admitToken, type AdmittedRow } from "./people-store.ts";
+import { admitSession, admitToken, FROZEN, type AdmittedRow } from "./people-store.ts";
 import { readSessionCookie } from "./sign-in/session-cookie.ts";
 
 const AUTHORIZATION_LENGTH_MAX = 256;
@@ -26,7 +26,7 @@ const TEXTS = {
   expired: "The management token has expired. Create a new one on your tokens page.",
   left: "The person this token belongs to has left the account that it was created for.",
   several: 'The request has several Authorization headers. Send only one: "Authorization: Bearer pdm_…".',
-  frozen: "An operator froze this person's access. Ask an operator to unfreeze it.",
+  frozen: FROZEN,
 };
 
 export function createPeopleAdmission(context: PeopleContext): { readonly session: Admit; readonly token: Admit } {

@@ -168,6 +168,9 @@ export async function makeOperator(db: Queryable, personId: string): Promise<voi
   await db.query("update auth_users set is_operator = true, frozen_at = null where id = $1", [personId]);
 }
 
+/** What a frozen person reads. */
+export const FROZEN = "An operator froze this person's access. Ask an operator to unfreeze it.";
+
 export async function isFrozenPerson(db: Queryable, personId: string): Promise<boolean> {
   const rows = await db.query("select 1 from auth_users where id = $1 and frozen_at is not null", [personId]);
   return rows.length === 1;

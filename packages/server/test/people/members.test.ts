@@ -273,6 +273,27 @@ describe("an operator", () => {
     expect(await codes()).toEqual(["SUCCESS", "SUCCESS"]);
   });
 
+  test("freezes a person, who can change nothing about themselves, but can sign out", async () => {
+    const { personId, cookie } = await createTestPerson(server);
+    const ask = async (path: string, body: object) => {
+      const response = await postAsPage(server, `/manage/auth/${path}`, body, { cookie });
+      return [response.status, ((await response.json()) as { code?: string }).code];
+    };
+    const everything = () =>
+      Promise.all([
+        ask("update-user", { name: "Frozen" }),
+        ask("change-password", { currentPassword: PASSWORD, newPassword: `${PASSWORD}, changed` }),
+        ask("two-factor/enable", { password: PASSWORD }),
+        ask("revoke-other-sessions", {}),
+      ]);
+    await operator.client.send("updatePerson", { params: { personId }, body: { isFrozen: true } });
+    expect(await everything()).toEqual(Array(4).fill([401, "FROZEN"]));
+    expect(await ask("sign-out", {})).toEqual([200, undefined]);
+    expect(await server.app.db.query("select name from auth_users where id = $1", [personId])).not.toEqual([
+      { name: "Frozen" },
+    ]);
+  });
+
   test("cannot sign in a frozen person by a link, but a link that makes an operator unfreezes them", async () => {
     const email = "locked-out@example.org";
     const person = await createTestPerson(server, { email });

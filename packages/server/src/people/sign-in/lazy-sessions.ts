@@ -1,5 +1,6 @@
 import { loadOnce } from "../../platform/resilience/load-once.ts";
-import type { Sessions, SessionsOptions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
+import type { SessionsOptions } from "../sessions-options.ts";
 
 /** Loads the sign-in library at first use: neither startup nor an operator command has to wait for it. */
 export function createLazySessions(options: SessionsOptions): Sessions {

@@ -11,6 +11,11 @@ export const DISABLED_PATHS = [
   "/error", // shows any text that a link contains as a page of this server; errors are shown by the console
 ];
 
+/** What a frozen person may still request: to sign out, or to sign in as somebody else in the same browser. */
+const FOR_FROZEN = /^\/(sign-|callback\/|verify-email|request-password-reset|reset-password)/;
+
+export const isForFrozen = (path: string): boolean => FOR_FROZEN.test(path);
+
 const unusedSchema = z.object({
   /** Signs in with an ID token that somebody has, instead of a code that only this browser can redeem. */
   idToken: z.unknown(),

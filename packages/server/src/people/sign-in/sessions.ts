@@ -20,54 +20,19 @@ import { twoFactor } from "better-auth/plugins/two-factor";
 import { z } from "zod";
 import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
-import type { Log } from "../../platform/log.ts";
 import { confirmationOf, confirmationPage } from "../mail/confirmation-link.ts";
 import { confirmWhen, refuseLastLogin, refuseUnconfirmed, type ConfirmedProfile } from "../services/linking.ts";
-import { oidcConfig, type OidcProvider, type SignInService } from "../services/oidc-provider.ts";
-import { deleteResetLinks, hasSecondFactor } from "../people-store.ts";
+import { oidcConfig, type OidcProvider } from "../services/oidc-provider.ts";
+import { deleteResetLinks, FROZEN, hasSecondFactor, isFrozenPerson } from "../people-store.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { listCredentials } from "./passkeys-store.ts";
 import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
-import { DISABLED_PATHS, findUnused, readPersonName } from "./refused-requests.ts";
+import { DISABLED_PATHS, findUnused, isForFrozen, readPersonName } from "./refused-requests.ts";
 import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
-
-export type SignInServices = Partial<Record<"github" | "google", SignInService>>;
-
-export interface SessionsOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly newId: () => string;
-  /** The first signs cookies and encrypts the second factors; all of them decrypt second factors. */
-  readonly secrets: AuthSecrets;
-  /** The address at which people reach the server; known for certain once it listens. */
-  readonly publicUrl: () => string;
-  /** Configured sign-in services, by name. */
-  readonly services: SignInServices;
-  readonly oidc: OidcProvider | null;
-  readonly onLibraryWarning: (message: string, rest: readonly unknown[]) => void;
-  /**
-   * Whether somebody may sign up on their own. @returns the reason why not.
-   * @param person `isVerified`: a sign-in service confirms that the address is theirs.
-   */
-  readonly refuseSignUp: (person: { readonly email: string; readonly isVerified: boolean }) => Promise<string | null>;
-  /** Why nobody signs up with a password on their own; null: everybody may. */
-  readonly closedSignUp: string | null;
-  /** Called at each sign-in, before its session exists. */
-  readonly onSignIn: (personId: string) => Promise<void>;
-  /** False: operators hand over what would otherwise be mailed. */
-  readonly hasMail: boolean;
-  /** A person may set a new password through this link, once, within an hour. */
-  readonly onResetRequested: (email: string, link: string) => Promise<void>;
-  /** A person has set a new password through such a link. */
-  readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
-  /** A person who signed up confirms their address through this link; null: no confirmation is required. */
-  readonly onVerificationRequested: ((email: string, link: string) => Promise<void>) | null;
-  /** Called if somebody signs up with the address of an existing person, and confirmation is required. */
-  readonly onTakenAddress: (email: string) => Promise<void>;
-}
+import type { SessionsOptions } from "../sessions-options.ts";
 
 /** Header that passes the peer's address to better-auth: callers could fake a header of their own. */
 const ADDRESS_HEADER = "x-promptd-address";
@@ -284,6 +249,7 @@ const RESET_PATH = "/request-password-reset";
  * - Refuses closed sign-up before looking anybody up, so that the response does not reveal who has an account here.
  * - Answers every reset request immediately and identically, before looking anybody up: neither the response nor its
  *   timing reveals who has an account here. better-auth's own handling would take longer for known people.
+ * - Refuses every change by a frozen person.
  * - Lets only a confirmed person link and unlink sign-in services.
  * - Makes every password change end all other sessions: it would be useless while a thief's session continues.
  * - Accepts only names that others may be shown.
@@ -295,6 +261,7 @@ function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: Ses
     if (page !== null) throw context.redirect(page);
     const unused = findUnused(context.body);
     if (unused !== null) throw new APIError("BAD_REQUEST", { code: "UNUSED", message: `${unused} is not supported.` });
+    if (!isForFrozen(context.path)) await refuseFrozen(context, db);
     if (context.path === SIGN_UP_PATH && closedSignUp !== null) throw signUpRefused(closedSignUp);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);
     if (context.path === LINK_PATH || context.path === UNLINK_PATH) await confirmPerson(context, db);
@@ -310,6 +277,12 @@ function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: Ses
     const next = hasMail ? "a link to set a new password is on its way" : "operators can see that a link was requested";
     return context.json({ status: true, message: `If an account with this address exists, ${next}.` });
   });
+}
+
+async function refuseFrozen(context: AuthContext, db: Database): Promise<void> {
+  const session = await getSessionFromCtx(context);
+  if (session === null || !(await isFrozenPerson(db, session.user.id))) return;
+  throw new APIError("UNAUTHORIZED", { code: "FROZEN", message: FROZEN });
 }
 
 /** Nothing happens without a session: better-auth refuses the request. */
