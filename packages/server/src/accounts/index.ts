@@ -10,4 +10,4 @@ export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./ap
 export { createApiKey, describeKey, getApiKeyByName, isLiveKey, refusePastExpiry, revokeApiKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey } from "./keys.ts";
 export { keysManageRoutes } from "./keys-manage-routes.ts";
-export { listKeys, revokeAllKeys, type KeyTerms } from "./keys-store.ts";
+export { listKeys, revokeAllKeys, revokeKey, type KeyTerms } from "./keys-store.ts";

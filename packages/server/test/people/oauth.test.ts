@@ -10,9 +10,10 @@ import {
   type OAuthTokens,
 } from "@modelcontextprotocol/client";
 import { PromptdError } from "@promptd/client/manage";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+import { codeOf } from "./page-requests.ts";
+import { createTestPerson, tokenClient, type TestPerson } from "./people-fixture.ts";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
 
@@ -26,6 +27,8 @@ beforeAll(async () => {
   person = await createTestPerson(server);
 });
 afterAll(() => server.close());
+// Every program of this file has the same address.
+afterEach(() => server.app.db.query("delete from auth_rate_limits").then(() => undefined));
 
 /** What an agent host stores about a server between starts. */
 class TestProvider implements OAuthClientProvider {
@@ -58,12 +61,18 @@ function consentOf(authorizationUrl: URL) {
   };
 }
 
+let begun = 0;
+
 async function begin(): Promise<{
   readonly provider: TestProvider;
   readonly transport: StreamableHTTPClientTransport;
 }> {
+  begun += 1;
   const provider = new TestProvider();
-  const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: provider });
+  // Failed admissions are limited per address.
+  const requestInit = { headers: { "x-forwarded-for": `198.51.100.${begun}` } };
+  const address = new URL(`${server.url}/mcp`);
+  const transport = new StreamableHTTPClientTransport(address, { authProvider: provider, requestInit });
   const client = new Client({ name: "test", version: "1" });
   await expect(client.connect(transport)).rejects.toThrow(UnauthorizedError);
   return { provider, transport };
@@ -127,6 +136,45 @@ describe("a code", () => {
     expect([first.status, second.status]).toEqual([200, 400]);
     expect(first.headers.get("cache-control")).toBe("no-store");
     expect(await second.json()).toMatchObject({ error: "invalid_grant" });
+  });
+
+  test("that its program sends again revokes the key it gave; without the verifier, it revokes nothing", async () => {
+    const form = await formOf();
+    expect((await exchange(form)).status).toBe(200);
+    const [key] = (await person.client.send("listKeys")).rows;
+    const stateOf = async () =>
+      (await person.client.send("listKeys")).rows.find(({ keyId }) => keyId === key?.keyId)?.state;
+    expect((await exchange({ ...form, code_verifier: "of somebody who has found the code" })).status).toBe(400);
+    expect(await stateOf()).toBe("valid");
+    expect((await exchange(form)).status).toBe(400);
+    expect(await stateOf()).toBe("revoked");
+    const { personId, accountId } = person;
+    expect(
+      await server.app.db.query(
+        `select actor, person_id as "personId", account_id as "accountId", outcome from audit_entries
+         where action = 'revokeKeyOfProgram' and subject = $1`,
+        [key?.keyId],
+      ),
+    ).toEqual([{ actor: "none", personId, accountId, outcome: "SUCCESS" }]);
+  });
+
+  test("that its program sends again revokes the management token it gave", async () => {
+    const { provider } = await begin();
+    if (provider.authorizationUrl === null) throw new Error("The host was not led anywhere.");
+    const { monthlyCap: _cap, ...request } = consentOf(provider.authorizationUrl);
+    const body = { ...request, scopes: ["runs:read" as const] };
+    const { redirectTo } = await person.client.send("authorizeClientWithToken", { body });
+    const form = {
+      grant_type: "authorization_code",
+      code: new URL(redirectTo).searchParams.get("code") ?? "",
+      client_id: request.clientId,
+      code_verifier: provider.codeVerifier(),
+    };
+    const { access_token: token } = (await (await exchange(form)).json()) as { access_token: string };
+    const client = tokenClient(server, token);
+    expect(await codeOf(client.send("getSession"))).toBe("SUCCESS");
+    expect((await exchange(form)).status).toBe(400);
+    expect(await codeOf(client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
   });
 
   test("can be exchanged without the address, as OAuth 2.1 programs do", async () => {

@@ -6,7 +6,7 @@
  */
 import { printable, type Scope } from "@promptd/contract";
 import { createHash } from "node:crypto";
-import { createApiKey } from "../../accounts/index.ts";
+import { createApiKey, revokeKey } from "../../accounts/index.ts";
 import { ownEndpoint, type Endpoint, type RequestContext, type TextAnswer } from "../../http/endpoint.ts";
 import { networkOf } from "../../http/request/failed-admissions.ts";
 import { rawQuery } from "../../http/request/query.ts";
@@ -14,10 +14,11 @@ import { isoTime, systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
 import { isSameSecret } from "../../platform/secrets.ts";
+import type { WriteEntry } from "../audit/audit.ts";
 import type { PeopleContext } from "../people-context.ts";
 import { findRole } from "../members-store.ts";
 import { countAttempt } from "../sign-in/rate-limit-store.ts";
-import { createToken } from "../tokens-store.ts";
+import { createToken, revokeAnyToken } from "../tokens-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
@@ -152,6 +153,14 @@ export function identifierOf(code: string): string {
   return `oauth-code:${code}`;
 }
 
+/** Longer than any code is valid. */
+const USED_SECONDS = 900;
+
+/** The key under which is stored what a code gave. Only the program that began has the verifier. */
+function usedIdentifierOf(form: URLSearchParams): string {
+  return `used-oauth-code:${form.get("code") ?? ""}:${form.get("code_verifier") ?? ""}`;
+}
+
 async function exchange(
   form: URLSearchParams,
   { address, requestId }: RequestContext,
@@ -164,24 +173,46 @@ async function exchange(
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
   }
+  const code = form.get("code") ?? "";
+  if (!CODE_FORM.test(code)) return refusal("invalid_grant", GRANT_REFUSED);
+  const write: WriteEntry = (entry) => people.writeEntry({ ...entry, address, requestId });
   // Taken in any case: a code that was sent with a wrong verifier is no longer valid for anybody.
-  const authorization = await takeAuthorization(form.get("code") ?? "", people);
+  const authorization = await takeAuthorization(code, people);
+  if (authorization === null) await revokeGiven(form, write, people);
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
   if (!(await mayStillGive(authorization, people))) return refusal("invalid_grant", GRANT_REFUSED);
   try {
-    const { secret, ...created } = await createSecret(authorization, people);
-    const { personId, accountId } = authorization;
-    const entry = { actor: "none", personId, accountId, address, requestId, outcome: "SUCCESS" } as const;
-    await people.writeEntry({ ...entry, ...created });
-    const expiresIn = authorization.days * DAY_SECONDS;
-    const { terms } = authorization;
+    const { secret, what, id } = await createSecret(authorization, people);
+    const { personId, accountId, terms, days } = authorization;
+    const given: Given = { what, id, personId, accountId };
+    await write({ ...entryOf(given), action: `create${what}OfProgram` });
+    await people.sessions.storeOnce(usedIdentifierOf(form), JSON.stringify(given), USED_SECONDS);
     const scope = "scopes" in terms ? { scope: terms.scopes.join(" ") } : {};
-    const token = { access_token: secret, token_type: "Bearer", expires_in: expiresIn, ...scope };
+    const token = { access_token: secret, token_type: "Bearer", expires_in: days * DAY_SECONDS, ...scope };
     return { status: 200, text: JSON.stringify(token), headers: { pragma: "no-cache" } };
   } catch (error) {
     if (error instanceof Problem) return refusal("invalid_grant", error.message);
     throw error;
   }
+}
+
+/** What a code gave. */
+interface Given extends Pick<Authorization, "personId" | "accountId"> {
+  readonly what: "Key" | "Token";
+  readonly id: string;
+}
+
+function entryOf({ personId, accountId, id: subject }: Given) {
+  return { actor: "none", personId, accountId, subject, outcome: "SUCCESS" } as const;
+}
+
+/** If a program's code comes again, somebody else may have what it gave (RFC 6749, section 4.1.2). */
+async function revokeGiven(form: URLSearchParams, write: WriteEntry, { db, sessions }: PeopleContext): Promise<void> {
+  const stored = await sessions.takeOnce(usedIdentifierOf(form));
+  if (stored === null) return;
+  const given = JSON.parse(stored) as Given;
+  await (given.what === "Key" ? revokeKey(db, given.id) : revokeAnyToken(db, { tokenId: given.id }));
+  await write({ ...entryOf(given), action: `revoke${given.what}OfProgram` });
 }
 
 function isOfCaller(authorization: Authorization, form: URLSearchParams): boolean {
@@ -197,7 +228,7 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
 
 /** The authorization of a code, returned only once. Null: there is none, or it has expired. */
 async function takeAuthorization(code: string, { sessions }: PeopleContext): Promise<Authorization | null> {
-  const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
+  const stored = await sessions.takeOnce(identifierOf(code));
   return stored === null ? null : (JSON.parse(stored) as Authorization);
 }
 
@@ -211,12 +242,12 @@ async function mayStillGive({ personId, accountId, terms }: Authorization, { db 
 async function createSecret(
   { accountId, personId, clientName: name, terms, days }: Authorization,
   { db, newId }: PeopleContext,
-): Promise<{ readonly secret: string; readonly action: string; readonly subject: string }> {
+): Promise<Pick<Given, "what" | "id"> & { readonly secret: string }> {
   if ("scopes" in terms) {
     const created = await createToken(db, newId, { ...terms, accountId, personId, name, expiresInDays: days });
-    return { secret: created.token, action: "createTokenOfProgram", subject: created.tokenId };
+    return { secret: created.token, what: "Token", id: created.tokenId };
   }
   const expiresAt = isoTime(systemClock.nowMs() + days * DAY_SECONDS * 1_000);
   const created = await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt });
-  return { secret: created.apiKey, action: "createKeyOfProgram", subject: created.keyId };
+  return { secret: created.apiKey, what: "Key", id: created.keyId };
 }
