@@ -7,7 +7,7 @@ import type { Tx } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import { reasonOf } from "../platform/reason-of.ts";
 import { deriveKey } from "../platform/secrets.ts";
-import { createAuditWriter, createEntryWriter } from "./audit/audit.ts";
+import { createAuditWriter, createEntryWriter, type WriteEntry } from "./audit/audit.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import type { Mailer, MailerOptions } from "./mail/mailer.ts";
 import { resetMail, signedUpBeforeMail, verificationMail, webhookDisabledMail } from "./mail/mail-texts.ts";
@@ -88,6 +88,7 @@ export function createPeople(options: PeopleOptions): People {
     hasMail: mailer !== null,
     onResetRequested: (email, link) => sendReset({ email, link }, options),
     onPasswordReset: (personId, address) => noteReset(personId, address, { db, mailer, writeEntry }),
+    onServiceLinked: (personId, address) => noteSuccess(writeEntry, { personId, action: "linkSignInService", address }),
     onVerificationRequested:
       mailer === null || !account.needsVerification
         ? null
@@ -166,7 +167,15 @@ async function noteReset(
   { db, mailer, writeEntry }: Pick<PeopleContext, "db" | "mailer" | "writeEntry">,
 ): Promise<void> {
   if (mailer !== null) await db.tx((tx) => confirmAddress(tx, personId));
-  await writeEntry({ actor: "none", personId, action: "resetPassword", address, outcome: "SUCCESS" });
+  await noteSuccess(writeEntry, { personId, action: "resetPassword", address });
+}
+
+/** A row for what happened to a person while nobody was signed in. */
+function noteSuccess(
+  writeEntry: WriteEntry,
+  entry: { readonly personId: string; readonly action: string; readonly address: string | null },
+): Promise<void> {
+  return writeEntry({ actor: "none", ...entry, outcome: "SUCCESS" });
 }
 
 /** The services that people may sign in with. */

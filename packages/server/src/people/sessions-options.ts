@@ -33,6 +33,8 @@ export interface SessionsOptions {
   readonly onResetRequested: (email: string, link: string) => Promise<void>;
   /** A person has set a new password through such a link. */
   readonly onPasswordReset: (personId: string, address: string | null) => Promise<void>;
+  /** A person signs in with a service for the first time: they are new, have linked it, or have its confirmed address. */
+  readonly onServiceLinked: (personId: string, address: string | null) => Promise<void>;
   /** A person who signed up confirms their address through this link; null: no confirmation is required. */
   readonly onVerificationRequested: ((email: string, link: string) => Promise<void>) | null;
   /** Called if somebody signs up with the address of an existing person, and confirmation is required. */

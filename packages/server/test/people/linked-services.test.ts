@@ -92,6 +92,7 @@ describe("a person with a password", () => {
     );
     expect(rows).toEqual([
       { action: "addSignInService", outcome: "SUCCESS" },
+      { action: "linkSignInService", outcome: "SUCCESS" },
       { action: "removeSignInService", outcome: "SUCCESS" },
     ]);
   });
@@ -139,6 +140,24 @@ describe("a person with a password", () => {
     const { cookie } = await signInAt(server.url, "oidc");
     expect((await clientOf(server, { cookie }).send("getSession")).person.personId).toBe(person.personId);
     expect(await providersOf(victim)).toEqual(["credential"]);
+  });
+
+  test("is linked to a service by signing in there with the confirmed address, and a row of the log says so", async () => {
+    const { personId } = await createTestPerson(server, { email: "same@service.example.org" });
+    await server.app.db.query("update auth_users set email_verified = true where id = $1", [personId]);
+    isAtService("same");
+    await signInAt(server.url, "oidc");
+    await signInAt(server.url, "oidc");
+    const rows = await server.app.db.query(
+      "select actor, action, address, outcome from audit_entries where person_id = $1 and action <> 'welcome' order by id",
+      [personId],
+    );
+    const row = { actor: "none", address: "127.0.0.1", outcome: "SUCCESS" };
+    expect(rows).toEqual([
+      { ...row, action: "linkSignInService" },
+      { ...row, action: "signIn" },
+      { ...row, action: "signIn" },
+    ]);
   });
 
   test("links nothing if they signed out on the way", async () => {

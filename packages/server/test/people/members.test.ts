@@ -287,7 +287,7 @@ describe("an operator", () => {
         ask("revoke-other-sessions", {}),
       ]);
     await operator.client.send("updatePerson", { params: { personId }, body: { isFrozen: true } });
-    expect(await everything()).toEqual(Array(4).fill([401, "FROZEN"]));
+    expect(await everything()).toEqual(Array.from({ length: 4 }, () => [401, "FROZEN"]));
     expect(await ask("sign-out", {})).toEqual([200, undefined]);
     expect(await server.app.db.query("select name from auth_users where id = $1", [personId])).not.toEqual([
       { name: "Frozen" },

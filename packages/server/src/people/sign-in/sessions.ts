@@ -37,6 +37,8 @@ import type { SessionsOptions } from "../sessions-options.ts";
 /** Header that passes the peer's address to better-auth: callers could fake a header of their own. */
 const ADDRESS_HEADER = "x-promptd-address";
 
+const addressOf = (headers: Headers | undefined) => headers?.get(ADDRESS_HEADER) ?? null;
+
 export interface Sessions {
   /** Handles a request under /manage/auth. `address`: the peer's address. */
   handle(request: Request, address: string): Promise<Response>;
@@ -137,7 +139,7 @@ function createAuth(options: SessionsOptions, url: string) {
       onPasswordReset: async ({ user }, request) => {
         await forgetPasswordTries(options.db, user.email);
         await deleteResetLinks(options.db, user.id);
-        await options.onPasswordReset(user.id, request?.headers.get(ADDRESS_HEADER) ?? null);
+        await options.onPasswordReset(user.id, addressOf(request?.headers));
       },
       requireEmailVerification,
       onExistingUserSignUp: ({ user }) => options.onTakenAddress(user.email),
@@ -190,7 +192,12 @@ function oidcPlugin(oidc: OidcProvider, confirmed: ConfirmedProfile) {
 }
 
 /** Runs before better-auth writes a row. */
-function rowHooks({ db, refuseSignUp, onSignIn }: SessionsOptions): NonNullable<BetterAuthOptions["databaseHooks"]> {
+function rowHooks({
+  db,
+  refuseSignUp,
+  onSignIn,
+  onServiceLinked,
+}: SessionsOptions): NonNullable<BetterAuthOptions["databaseHooks"]> {
   return {
     user: {
       create: {
@@ -202,7 +209,15 @@ function rowHooks({ db, refuseSignUp, onSignIn }: SessionsOptions): NonNullable<
         },
       },
     },
-    account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
+    account: {
+      create: {
+        before: withoutTokens,
+        after: async ({ userId, providerId }, context) => {
+          if (providerId !== "credential") await onServiceLinked(userId, addressOf(context?.headers));
+        },
+      },
+      update: { before: withoutTokens },
+    },
     session: {
       create: {
         before: async ({ userId }, context) => {
