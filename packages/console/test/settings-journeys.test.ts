@@ -223,6 +223,11 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         error: "access_denied",
         iss: server.url,
       });
+      params.set("resource", "https://evil.example/mcp");
+      await page.goto(`${server.url}/oauth/authorize?${params.toString()}`);
+      await page.getByText("The program wants access for another server.").waitFor();
+      expect(await page.getByRole("button", { name: "Authorize" }).count()).toBe(0);
+      params.set("resource", `${server.url}/mcp`);
       params.set("redirect_uri", CARRIED_CODE);
       params.set("scope", "prompts:write runs:read operator of-another-server");
       await page.goto(`${server.url}/oauth/authorize?${params.toString()}`);

@@ -177,6 +177,16 @@ describe("a code", () => {
     expect(await codeOf(client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
   });
 
+  test.each(["https://evil.example/mcp", "not an address", ""])(
+    "gives nothing for the resource %j: another server that sends a host here gets no key of ours",
+    async (resource) => {
+      const form = await formOf();
+      const refused = await exchange({ ...form, resource });
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: "invalid_target" }]);
+      expect((await exchange({ ...form, resource: `${server.url}/mcp` })).status).toBe(200);
+    },
+  );
+
   test("can be exchanged without the address, as OAuth 2.1 programs do", async () => {
     const { redirect_uri: _address, ...form } = await formOf();
     expect((await exchange(form)).status).toBe(200);

@@ -36,6 +36,8 @@ export function AuthorizeScreen() {
     retry: false,
   });
   const isPossible = param("response_type") === "code" && param("code_challenge_method") === "S256";
+  const resource = param("resource");
+  const isForHere = resource === undefined || URL.parse(resource)?.origin === location.origin;
   return (
     <Page title="Authorize access">
       {client.data === undefined ? (
@@ -49,6 +51,10 @@ export function AuthorizeScreen() {
       ) : !isPossible ? (
         <Failure title="The program’s request is not supported.">
           It must use the authorization code flow with PKCE (S256).
+        </Failure>
+      ) : !isForHere ? (
+        <Failure title="The program wants access for another server.">
+          It would pass your access to this server on to {resource}. Remove that server from the program.
         </Failure>
       ) : (
         <Consent

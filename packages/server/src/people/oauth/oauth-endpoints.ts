@@ -153,6 +153,8 @@ export function identifierOf(code: string): string {
   return `oauth-code:${code}`;
 }
 
+const URI_CHARACTERS_SHOWN = 100;
+
 /** Longer than any code is valid. */
 const USED_SECONDS = 900;
 
@@ -172,6 +174,11 @@ async function exchange(
   }
   if (form.get("grant_type") !== "authorization_code") {
     return refusal("unsupported_grant_type", "Only authorization_code is supported.");
+  }
+  const resource = form.get("resource");
+  if (resource !== null && URL.parse(resource)?.origin !== new URL(people.publicUrl()).origin) {
+    const given = printable(resource, URI_CHARACTERS_SHOWN);
+    return refusal("invalid_target", `${given} is not an address of this server, which gives access only to itself.`);
   }
   const code = form.get("code") ?? "";
   if (!CODE_FORM.test(code)) return refusal("invalid_grant", GRANT_REFUSED);
