@@ -44,7 +44,7 @@ export const MANAGE_API: DescribedApi = {
       type: "apiKey",
       in: "cookie",
       name: "promptd.session_token",
-      description: `Set by a sign-in; named __Secure-promptd.session_token over https. Every write also needs the header ${ACCOUNT_HEADER}.`,
+      description: `Set by a sign-in; named __Host-promptd.session_token over https. Every write also needs the header ${ACCOUNT_HEADER}.`,
     },
   },
   headers: [

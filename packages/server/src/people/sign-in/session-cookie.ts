@@ -1,20 +1,24 @@
 /** The session cookie: its name and token. Does not load better-auth, which only a sign-in needs. */
 import { createHmac } from "node:crypto";
-import { isLoopback } from "../../platform/config/config.ts";
 import { isSameSecret } from "../../platform/secrets.ts";
 
-export const COOKIE_PREFIX = "promptd";
+/**
+ * What the names of our cookies begin with. Over https, browsers accept a `__Host-` cookie only from this host itself:
+ * a sibling domain cannot set one that signs a visitor in as somebody else.
+ */
+export function cookiePrefix(url: string): string {
+  return isSecure(url) ? "__Host-promptd" : "promptd";
+}
 
 /** The session token in a Cookie header, if its signature is ours; null: there is none. */
 export function readSessionCookie(cookies: readonly string[], url: string, secret: string): string | null {
-  const value = findCookie(cookies, `${isSecure(url) ? "__Secure-" : ""}${COOKIE_PREFIX}.session_token`);
+  const value = findCookie(cookies, `${cookiePrefix(url)}.session_token`);
   return value === null ? null : verified(value, secret);
 }
 
-/** True everywhere except on this machine: nothing stands between a browser and a loopback address. */
+/** Over http, as on this machine or in a local network, browsers would drop a Secure cookie, and nobody could sign in. */
 export function isSecure(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "https:" || !isLoopback(hostname);
+  return new URL(url).protocol === "https:";
 }
 
 function findCookie(cookies: readonly string[], name: string): string | null {

@@ -31,7 +31,7 @@ import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, ta
 import { DISABLED_PATHS, findUnused, isForFrozen, readPersonName } from "./refused-requests.ts";
 import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
-import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
+import { cookiePrefix, isSecure } from "./session-cookie.ts";
 import type { SessionsOptions } from "../sessions-options.ts";
 
 /** Header that passes the peer's address to better-auth: callers could fake a header of their own. */
@@ -155,8 +155,9 @@ function createAuth(options: SessionsOptions, url: string) {
       // Where NODE_ENV is "test", better-auth skips these checks unless they are requested.
       disableOriginCheck: false,
       disableCSRFCheck: false,
-      cookiePrefix: COOKIE_PREFIX,
-      useSecureCookies: isSecure(url),
+      cookiePrefix: cookiePrefix(url),
+      useSecureCookies: false, // would put another prefix in front of ours
+      defaultCookieAttributes: { secure: isSecure(url) },
       database: { generateId: newId },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
