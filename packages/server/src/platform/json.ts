@@ -32,3 +32,14 @@ export function presentMembers<Members extends object>(
   const pairs = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(pairs) as { [Name in keyof Members]?: NonNullable<Members[Name]> };
 }
+
+/** Whether PostgreSQL stores every text in a JSON value: it rejects U+0000 and lone surrogates. */
+export function isStorable(value: unknown): boolean {
+  const rest = [value];
+  while (rest.length > 0) {
+    const one = rest.pop();
+    if (typeof one === "string" && (one.includes("\0") || !one.isWellFormed())) return false;
+    if (typeof one === "object" && one !== null) rest.push(...Object.entries(one).flat());
+  }
+  return true;
+}

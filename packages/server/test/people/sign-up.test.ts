@@ -114,3 +114,20 @@ test("a fourth sign-in attempt within ten seconds is refused in every process, e
   expect([refused.status, refused.headers.get("set-cookie")]).toEqual([429, null]);
   expect(Number(refused.headers.get("x-retry-after"))).toBeGreaterThan(0);
 });
+
+test("a text that cannot be stored, and a picture, are refused before anything is looked up", async () => {
+  const server = await start({});
+  const { cookie } = await createTestPerson(server);
+  const post = async (path: string, body: object) =>
+    (await postAsPage(server, `/manage/auth/${path}`, body, { cookie })).status;
+  const get = async (path: string) =>
+    (await fetch(`${server.url}/manage/auth/${path}`, { redirect: "manual", headers: { cookie } })).status;
+  const statuses = await Promise.all([
+    post("update-user", { name: "Lin", image: "https://evil.example/track.png" }),
+    post("unlink-account", { accountId: "\0", password: PASSWORD }),
+    post("two-factor/verify-totp", { code: { "\0": "\ud800" } }),
+    get("callback/oidc?code=x&state=%00"),
+    get("verify-email?token=%00"),
+  ]);
+  expect(statuses).toEqual([400, 400, 400, 400, 400]);
+});

@@ -1,6 +1,7 @@
 /** What better-auth would accept, and this server does not. */
 import { shownNameField } from "@promptd/contract/manage/schemas";
 import { z } from "zod";
+import { isStorable } from "../../platform/json.ts";
 
 /** Nothing here uses these, and each would be one more way in. */
 export const DISABLED_PATHS = [
@@ -21,12 +22,16 @@ const unusedSchema = z.object({
   idToken: z.unknown(),
   /** Skips the second factor in this browser for a month, also after the password was changed. */
   trustDevice: z.unknown(),
+  /** Nothing shows pictures of people. */
+  image: z.unknown(),
 });
 
-/** The member of a body that nothing here sends; null: there is none. */
-export function findUnused(body: unknown): string | null {
+/** Why a request is refused before the library reads it; null: it is not. */
+export function findFault({ body, query, params }: Record<"body" | "query" | "params", unknown>): string | null {
+  if (!isStorable([body, query, params])) return "The request contains U+0000 or an unpaired surrogate. Remove it.";
   const { data = {} } = unusedSchema.partial().safeParse(body);
-  return Object.entries(data).find(([, value]) => value !== undefined)?.[0] ?? null;
+  const unused = Object.entries(data).find(([, value]) => value !== undefined);
+  return unused === undefined ? null : `${unused[0]} is not supported.`;
 }
 
 const personName = shownNameField("name", 100);

@@ -28,7 +28,7 @@ import { authRows } from "./auth-rows-store.ts";
 import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { listCredentials } from "./passkeys-store.ts";
 import { beginReset, countPasswordTry, forgetPasswordTries, PASSWORD_LENGTHS, takeAppCode } from "./passwords.ts";
-import { DISABLED_PATHS, findUnused, isForFrozen, readPersonName } from "./refused-requests.ts";
+import { DISABLED_PATHS, findFault, isForFrozen, readPersonName } from "./refused-requests.ts";
 import type { AuthSecrets } from "../secrets/auth-secrets.ts";
 import { limiterOfAttempts } from "./rate-limit-store.ts";
 import { cookiePrefix, isSecure } from "./session-cookie.ts";
@@ -273,10 +273,10 @@ const RESET_PATH = "/request-password-reset";
  */
 function beforeActions({ db, log, hasMail, closedSignUp, onResetRequested }: SessionsOptions, url: string) {
   return createAuthMiddleware(async (context) => {
+    const fault = findFault(context);
+    if (fault !== null) throw new APIError("BAD_REQUEST", { code: "NOT_ACCEPTED", message: fault });
     const page = confirmationPage(context, url);
     if (page !== null) throw context.redirect(page);
-    const unused = findUnused(context.body);
-    if (unused !== null) throw new APIError("BAD_REQUEST", { code: "UNUSED", message: `${unused} is not supported.` });
     if (!isForFrozen(context.path)) await refuseFrozen(context, db);
     if (context.path === SIGN_UP_PATH && closedSignUp !== null) throw signUpRefused(closedSignUp);
     if (PASSWORD_PATH.test(context.path)) await boundTries(context, db);

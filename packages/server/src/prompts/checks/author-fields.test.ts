@@ -130,6 +130,8 @@ describe("an output schema", () => {
     ["{ type: object, if: {}, then: {} }", "cannot be used: Conditional schemas"],
     ["text", "must be a JSON Schema, got text"],
     ["{ type: object, properties: { a: { type: string, pattern: x } } }", "schema.properties.a.pattern is a regular"],
+    ['{ type: object, properties: { a: { type: string, title: "\\0" } } }', "output.schema: contains U+0000"],
+    ['{ type: object, properties: { "a\\uD800": { type: string } } }', "output.schema: contains U+0000 or an unpaired"],
   ])("%s is rejected", (schema, message) => {
     expect(faults(textPrompt("x", `output: { schema: ${schema} }`)).join("\n")).toContain(message);
   });

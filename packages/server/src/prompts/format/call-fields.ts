@@ -3,10 +3,10 @@ import type { TextSettings, WebSearchChoice } from "../../models/index.ts";
 import type { StepMessage } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FIELD_LIMITS } from "./field-limits.ts";
-import { FieldReader, type TextRule } from "./field-reader.ts";
+import { FieldReader, NOT_TEXT, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "../template/template-text.ts";
-import { presentMembers, type JsonObject, type JsonValue } from "../../platform/json.ts";
+import { isStorable, presentMembers, type JsonObject, type JsonValue } from "../../platform/json.ts";
 
 const SEED_MAX = 2_147_483_647;
 const SCHEMA_BYTES_MAX = 32_768;
@@ -135,11 +135,15 @@ function readOutputSchema(reader: FieldReader): JsonObject | null {
   return readSchema(node, output);
 }
 
-/** Null: it is too long, and nothing reads it further. */
+/** Null: it is too long or cannot be stored, and nothing reads it further. */
 export function readSchema(node: SourceMap, reader: FieldReader): JsonObject | null {
   const schema = toJson(node) as JsonObject;
-  if (Buffer.byteLength(JSON.stringify(schema)) <= SCHEMA_BYTES_MAX) return schema;
-  reader.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
+  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX) {
+    reader.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
+    return null;
+  }
+  if (isStorable(schema)) return schema;
+  reader.fault("schema", NOT_TEXT);
   return null;
 }
 
