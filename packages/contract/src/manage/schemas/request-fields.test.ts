@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { momentField } from "./request-fields.ts";
+import { emailField, momentField } from "./request-fields.ts";
 
 const moment = momentField("until");
 
@@ -12,3 +12,10 @@ test("a time has an offset and becomes UTC", () => {
 test("a mebibyte that is not a time is read in one pass", () => {
   expect(moment.safeParse("T".repeat(2 ** 20)).success).toBe(false); // going back and forth in it would take hours
 });
+
+test.each(["a\u001b[31m@example.org", "a\u009b@example.org", "a\u202eb@example.org", "a\u2067@example.org"])(
+  "an email address does not change how the text around it reads: %j",
+  (email) => {
+    expect(emailField.safeParse(email).success).toBe(false);
+  },
+);

@@ -105,7 +105,8 @@ export const emailField = defineField<string>(
       typeof value === "string" &&
       EMAIL.test(value) &&
       value.length <= EMAIL_LENGTH_MAX &&
-      textFault("email", value) === null
+      textFault("email", value) === null &&
+      steeringCharacter(value) === null
     ) {
       payload.value = value.toLowerCase();
     } else {
