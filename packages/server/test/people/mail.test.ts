@@ -1,10 +1,14 @@
 /** Mail: invitations, resets, and confirmations are sent over SMTP, after the request and without delaying it. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { mintCode } from "../../src/people/index.ts";
+import { mintCode, openMailer } from "../../src/people/index.ts";
 import { isRefusedForGood } from "../../src/people/mail/mailer.ts";
 import { insertMail, takeDueMail } from "../../src/people/mail/mails-store.ts";
 import { createSmtp } from "../../src/people/mail/smtp.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
@@ -53,6 +57,26 @@ test("an invitation goes only to its address, and opening it confirms the addres
     { email: "ada@example.org", email_verified: false },
     { email: "grace@example.org", email_verified: true },
   ]);
+});
+
+test("a mailbox is sent at most ten mails of a kind per hour, whoever requests them", async () => {
+  const { db } = server.app;
+  const config = readConfig({ DATABASE_URL: server.databaseUrl, ...mailEnvironment() });
+  const mailer = openMailer({ db, config, log: createLog("error", "stderr"), newId: createIdSource(systemClock) });
+  const send = (kind: "password_reset" | "invitation") =>
+    mailer?.send("flooded@example.org", { kind, subject: "Subject", body: "Text" });
+  for (let sent = 0; sent < 12; sent += 1) await send("password_reset");
+  await send("invitation");
+  const countMails = async () => {
+    const text =
+      "select kind, count(*)::int as n from mails where recipient = 'flooded@example.org' group by 1 order by 1";
+    return (await db.query<{ kind: string; n: number }>(text)).map(({ kind, n }) => `${n} ${kind}`);
+  };
+  expect(await countMails()).toEqual(["1 invitation", "10 password_reset"]);
+  await db.query("update mails set created_at = created_at - interval '1 hour'");
+  await send("password_reset");
+  expect(await countMails()).toEqual(["1 invitation", "11 password_reset"]);
+  await mailer?.deliverDue();
 });
 
 test("a name that contains line breaks adds no lines to a mail", async () => {

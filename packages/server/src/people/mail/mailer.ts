@@ -9,7 +9,15 @@ import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 import { loadOnce } from "../../platform/resilience/load-once.ts";
 import { shareCalls } from "../../platform/resilience/share-calls.ts";
-import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
+import {
+  countRecentMails,
+  insertMail,
+  noteFault,
+  noteSent,
+  takeDueMail,
+  type DueMail,
+  type MailText,
+} from "./mails-store.ts";
 import type { SendMail } from "./smtp.ts";
 
 export interface MailerOptions {
@@ -20,7 +28,10 @@ export interface MailerOptions {
 }
 
 export interface Mailer {
-  /** Resolves once the mail will be delivered whatever happens to this process, which is before it is delivered. */
+  /**
+   * Resolves once the mail will be delivered whatever happens to this process, which is before it is delivered. Does
+   * nothing if the recipient was sent too many mails of this kind lately: strangers can request them.
+   */
   send(recipient: string, text: MailText): Promise<void>;
   /** Writes a mail in the same transaction as the change it reports. `deliverSoon` or a tick delivers it afterwards. */
   write(tx: Tx, recipient: string, text: MailText): Promise<void>;
@@ -34,6 +45,8 @@ const RETRY_SECONDS: readonly number[] = [10, 60, 300, 1_200];
 /** Longer than any attempt takes. */
 const ATTEMPT_SECONDS = 120;
 const FAULT_LENGTH_MAX = 300;
+/** Per recipient and kind. Each link stays valid for an hour or longer. */
+const MAILS_PER_HOUR_MAX = 10;
 
 /** One per process. Null: no mail server is configured. */
 export function openMailer(options: MailerOptions): Mailer | null {
@@ -61,6 +74,11 @@ export function openMailer(options: MailerOptions): Mailer | null {
     deliverSoon,
     write,
     send: async (recipient, text) => {
+      const { kind } = text;
+      if ((await countRecentMails(db, { kind, recipient })) >= MAILS_PER_HOUR_MAX) {
+        log.info({ kind }, "an email was not sent: its recipient was sent the most per hour");
+        return;
+      }
       await write(db, recipient, text);
       deliverSoon();
     },

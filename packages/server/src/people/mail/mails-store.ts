@@ -36,6 +36,17 @@ export async function insertMail(
   ]);
 }
 
+/** How many mails of a kind were written to a recipient within the last hour. */
+export async function countRecentMails(
+  db: Queryable,
+  { kind, recipient }: Pick<MailText, "kind"> & { readonly recipient: string },
+): Promise<number> {
+  const text = `select count(*)::int as n from mails
+    where created_at > promptd_now() - interval '1 hour' and kind = $1 and recipient = $2`;
+  const [row] = await db.query<{ n: number }>(text, [kind, recipient]);
+  return row?.n ?? 0;
+}
+
 /** Longer than any delay: a mail that is due later was written before the clock stepped back, and is due now. */
 const DELAY_MAX = "1 hour";
 
