@@ -38,22 +38,21 @@ export function createPeopleAdmission(context: PeopleContext): { readonly sessio
 
 async function admitByToken(request: AdmissionRequest, { db, config }: PeopleContext): Promise<Admission> {
   const { authorization } = request;
-  if (authorization.length === 0) return { ...refused(TEXTS.nothing), isAbsent: true };
-  if (authorization.length > 1) return refused(TEXTS.several);
+  if (authorization.length === 0) return { ...unauthorized(TEXTS.nothing), isAbsent: true };
+  if (authorization.length > 1) return unauthorized(TEXTS.several);
   const token = bearerOf(authorization);
-  if (token !== null && hasKeyForm(token)) return refused(TEXTS.apiKey, wrongCredential("token", "session"));
-  if (token === null || !hasTokenForm(token)) return refused(TEXTS.invalid);
+  if (token !== null && hasKeyForm(token)) return unauthorized(TEXTS.apiKey, wrongCredential("token", "session"));
+  if (token === null || !hasTokenForm(token)) return unauthorized(TEXTS.invalid);
   const row = await admitToken(db, hashApiKey(token), config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND);
-  if (row === null) return refused(TEXTS.invalid);
+  if (row === null) return unauthorized(TEXTS.invalid);
   if (row.revoked_at !== null) {
-    return refused(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
+    return unauthorized(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
   }
-  if (row.is_expired) return refused(TEXTS.expired);
+  if (row.is_expired) return unauthorized(TEXTS.expired);
   const requested = (request.headers(ACCOUNT_HEADER.toLowerCase())[0] ?? request.requestedAccount)?.toLowerCase();
-  if (row.account_id === null) return refused(TEXTS.left);
-  if (requested !== undefined && requested !== row.account_id)
-    return { ...refused(""), problem: notFound("account", requested) };
-  return judge(row, { credential: "token", requestedAccount: null }, config);
+  if (row.account_id === null) return unauthorized(TEXTS.left);
+  if (requested !== undefined && requested !== row.account_id) return refused(notFound("account", requested));
+  return judge(row, "token", null, config);
 }
 
 async function admitBySession(
@@ -63,20 +62,19 @@ async function admitBySession(
   const { authorization, headers } = request;
   if (authorization.length > 0) return { ...refuseAuthorization(authorization), isAbsent: true };
   const token = readSessionCookie(headers("cookie"), publicUrl(), secret);
-  if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
+  if (token === null) return { ...unauthorized(TEXTS.nothing), isAbsent: true };
   const [header, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
   // A write needs the header itself: any page can make a browser follow a link.
   const requested = header ?? (SAFE_METHODS.has(request.method) ? (request.requestedAccount ?? undefined) : undefined);
-  if (others.length > 0 || (requested !== undefined && !isUuid(requested))) {
-    return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
-  }
+  if (others.length > 0 || (requested !== undefined && !isUuid(requested)))
+    return refused(badRequest(`${ACCOUNT_HEADER} must be the id of one account.`));
   const accountId = requested?.toLowerCase() ?? null;
   const perSecond = config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND;
   const row = await admitSession(db, token, { accountId, perSecond });
-  if (row === null) return refused(TEXTS.ended);
+  if (row === null) return unauthorized(TEXTS.ended);
   const forged = forgeryProblem(request, requested !== undefined, publicUrl());
-  if (forged !== null) return { ...refused(""), problem: forged };
-  return judge(row, { credential: "session", requestedAccount: accountId }, config);
+  if (forged !== null) return refused(forged);
+  return judge(row, "session", accountId, config);
 }
 
 /**
@@ -85,7 +83,7 @@ async function admitBySession(
 function refuseAuthorization(authorization: readonly string[]): Refusal {
   const shown = bearerOf(authorization);
   const isKey = shown !== null && hasKeyForm(shown);
-  return refused(isKey ? TEXTS.apiKey : TEXTS.tokenElsewhere, wrongCredential("session"));
+  return unauthorized(isKey ? TEXTS.apiKey : TEXTS.tokenElsewhere, wrongCredential("session"));
 }
 
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
@@ -116,17 +114,15 @@ export function isForeignOrigin(
 
 function judge(
   row: AdmittedRow,
-  {
-    credential,
-    requestedAccount,
-  }: { readonly credential: Actor["credential"]; readonly requestedAccount: string | null },
+  credential: Actor["credential"],
+  requestedAccount: string | null,
   { PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: limitPerSecond, PROMPTD_PLANS: plans }: Config,
 ): Admission {
   const rate = { scope: credential === "token" ? "token" : "person", perSecond: limitPerSecond } as const;
   const remaining = Math.max(0, limitPerSecond - row.used);
   const whose = row.account_id === null ? {} : { caller: { accountId: row.account_id, keyId: null } };
   const refusal = (problem: Problem): Admission => ({ kind: "refused", problem, remaining, rate, ...whose });
-  if (row.is_frozen) return refused(TEXTS.frozen);
+  if (row.is_frozen) return unauthorized(TEXTS.frozen);
   if (!row.admitted) return refusal(overLimit(row.wait_us, { limitPerSecond }));
   if (row.account_id === null || row.role === null) {
     return refusal(requestedAccount === null ? noAccount() : notFound("account", requestedAccount));
@@ -151,8 +147,13 @@ function bearerOf(authorization: readonly string[]): string | null {
 
 type Refusal = Extract<Admission, { kind: "refused" }>;
 
-function refused(text: string, data: Unauthorized = { reason: "SIGN_IN_REQUIRED" }): Refusal {
-  return { kind: "refused", problem: new Problem("UNAUTHORIZED_ERROR", text, { data }), remaining: null };
+function unauthorized(text: string, data: Unauthorized = { reason: "SIGN_IN_REQUIRED" }): Refusal {
+  return refused(new Problem("UNAUTHORIZED_ERROR", text, { data }));
+}
+
+/** The request was not counted. */
+function refused(problem: Problem): Refusal {
+  return { kind: "refused", problem, remaining: null };
 }
 
 function wrongCredential(...expected: readonly ("session" | "token")[]): Unauthorized {
