@@ -3,9 +3,7 @@
  * Idempotency-Key together. Images of a run that was not created are discarded after the response: requests that cost
  * nothing must not fill the disk.
  */
-import { countOf } from "@promptd/contract";
 import type { CreateRunBody } from "@promptd/contract";
-import { keyExpired, keyRevoked } from "../../accounts/index.ts";
 import { availableCredits, isFrozen } from "../../credits/index.ts";
 import type { Files, StoredImage } from "../../files/index.ts";
 import { firstCallOf, type Catalogue, type FirstCall } from "../../models/index.ts";
@@ -29,8 +27,9 @@ import { countActiveRuns } from "../runs-store.ts";
 import { createRunRow, type CreateOutcome, type RunToCreate } from "./create-store.ts";
 import { commitOnce, isKnownNotCreated, isRefusal, OutcomeUnknown, type CommitOptions } from "./commit-once.ts";
 import type { RunCreates } from "./create-group.ts";
-import { findRunByIdempotency, keyConflict, type Idempotency } from "./idempotency.ts";
+import { findRunByIdempotency, type Idempotency } from "./idempotency.ts";
 import { quote, type Quote, type QuoteOptions } from "./quote.ts";
+import { refusalOf } from "./refusals.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly db: Database;
@@ -158,14 +157,9 @@ export async function quoteRun(
 /** A planned run, complete except for where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
 
-interface PromptRequest {
-  readonly accountId: string;
-  readonly body: Pick<CreateRunBody, "promptVersionId">;
-}
-
 /** Finds the prompt version if it may be run now. @throws Problem 404 or 410. */
 export async function getRunnablePrompt(
-  { accountId, body: { promptVersionId } }: PromptRequest,
+  { accountId, body: { promptVersionId } }: { accountId: string; body: Pick<CreateRunBody, "promptVersionId"> },
   { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
 ): Promise<LivePrompt> {
   const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
@@ -238,8 +232,9 @@ async function insertOnTerms(
 ): Promise<CreatedRun> {
   const { textInputs } = planned;
   const outcome = await insertRun({ ...planned, inputs: { textInputs, images } }, images, options);
-  if (outcome.kind !== "other_terms") return judge(outcome, planned);
-  return insertOnTerms(request, await planAgain(request, options), images, options);
+  if (outcome.kind === "other_terms") return insertOnTerms(request, await planAgain(request, options), images, options);
+  if (!("runId" in outcome)) throw refusalOf(outcome, planned);
+  return { runId: outcome.runId, isReplay: outcome.kind === "joined", isClaimed: outcome.kind === "claimed" };
 }
 
 /** Opens a transaction only if something else commits with the run. */
@@ -264,18 +259,15 @@ function insertRun(
  * Makes the refusals that the transaction would make too, before any bytes are stored. The transaction still decides,
  * and only it knows about a key that was revoked while the body was arriving.
  */
-async function refuseBeforehand(
-  run: Pick<PlannedRun, "accountId" | "hold" | "estimate">,
-  { db, activeRunsMax }: CreateRunOptions,
-): Promise<void> {
+async function refuseBeforehand(run: PlannedRun, { db, activeRunsMax }: CreateRunOptions): Promise<void> {
   const [frozen, available, active] = await Promise.all([
     run.hold !== null && isFrozen(db, run.accountId),
     availableCredits(db, run.accountId),
     countActiveRuns(db, run.accountId, activeRunsMax),
   ]);
-  if (frozen) throw accountFrozen();
-  if (run.hold !== null && run.hold > available) throw tooFewCredits(run, available);
-  if (active >= activeRunsMax) throw tooManyActive(activeRunsMax);
+  if (frozen) throw refusalOf({ kind: "frozen" }, run);
+  if (run.hold !== null && run.hold > available) throw refusalOf({ kind: "no_credits", available }, run);
+  if (active >= activeRunsMax) throw refusalOf({ kind: "too_many_active" }, run);
 }
 
 /**
@@ -285,71 +277,6 @@ async function refuseBeforehand(
 async function findEarlierRun(error: unknown, request: RunRequest, db: Database): Promise<string | null> {
   if (!isRefusal(error) || error.code === "UNAUTHORIZED_ERROR" || request.idempotency === null) return null;
   return findRunByIdempotency(db, request.accountId, request.idempotency);
-}
-
-function judge(outcome: Exclude<CreateOutcome, { kind: "other_terms" }>, row: PlannedRun): CreatedRun {
-  if (outcome.kind === "revoked") throw keyRevoked(outcome.at);
-  if (outcome.kind === "expired") throw keyExpired(outcome.at);
-  if (outcome.kind === "key_conflict") throw keyConflict();
-  if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
-  if (outcome.kind === "not_allowed") throw promptNotAllowed();
-  if (outcome.kind === "capped") throw capReached(row.hold, outcome);
-  if (outcome.kind === "frozen") throw accountFrozen();
-  if (outcome.kind === "no_credits") throw tooFewCredits(row, outcome.available);
-  if (outcome.kind === "too_many_active") throw tooManyActive(row.activeRunsMax);
-  return { runId: outcome.runId, isReplay: outcome.kind === "joined", isClaimed: outcome.kind === "claimed" };
-}
-
-/** The prompt is public and the key is the caller's own, so this reveals nothing that the caller may not know. */
-function promptNotAllowed(): Problem {
-  return invalid([
-    {
-      path: ["body", "promptVersionId"],
-      code: "not_allowed",
-      message:
-        "The owner of this API key limited it to other prompts. Use another key, or ask the owner to allow this prompt.",
-    },
-  ]);
-}
-
-function capReached(
-  required: number | null,
-  { left, opensAt }: { readonly left: number; readonly opensAt: Date },
-): Problem {
-  const [day] = opensAt.toISOString().split("T");
-  return new Problem(
-    "PAYMENT_REQUIRED_ERROR",
-    `This run needs ${countOf(required ?? 0, "credit")}, but this API key may spend only ${left} more this month. Its monthly cap resets on ${day} (UTC).`,
-    { data: { reason: "KEY_CAP_REACHED", required, left, opensAt: opensAt.toISOString() } },
-  );
-}
-
-function accountFrozen(): Problem {
-  return new Problem(
-    "PAYMENT_REQUIRED_ERROR",
-    "This account is frozen. It keeps its credits but cannot start runs that cost credits. Ask the operator of this server to check the account.",
-    { data: { reason: "ACCOUNT_FROZEN" } },
-  );
-}
-
-function tooFewCredits({ hold: required, estimate }: Pick<Quote, "hold" | "estimate">, available: number): Problem {
-  const estimated = estimate();
-  const needs = `This run needs ${countOf(required ?? 0, "credit")}`;
-  const usual = estimated === required ? "" : ` It usually costs ${estimated}; unused credits are returned.`;
-  return new Problem(
-    "PAYMENT_REQUIRED_ERROR",
-    `${needs}, but only ${countOf(available, "is", "are")} available.${usual} Ask an operator of this server for more credits.`,
-    { data: { reason: "INSUFFICIENT_CREDITS", required, available, estimated } },
-  );
-}
-
-function tooManyActive(activeRunsMax: number): Problem {
-  const count = activeRunsMax.toLocaleString("en-US");
-  return new Problem(
-    "TOO_MANY_REQUESTS_ERROR",
-    `This account already has ${count} queued or running runs, the maximum. Wait for some to finish.`,
-    { data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: activeRunsMax }, headers: { "retry-after": "1" } },
-  );
 }
 
 function outcomeUnknown(runId: string, cause: unknown): Problem {

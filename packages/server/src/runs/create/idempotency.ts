@@ -70,13 +70,8 @@ async function findCreated(db: Database, accountId: string, key: string) {
 }
 
 export function keyConflict(): Problem {
-  return invalid([
-    {
-      path: ["header", "Idempotency-Key"],
-      code: "conflict",
-      message: "This Idempotency-Key was already used with a different request.",
-    },
-  ]);
+  const message = "This Idempotency-Key was already used with a different request.";
+  return invalid([{ path: ["header", "Idempotency-Key"], code: "conflict", message }]);
 }
 
 const PRUNE_BATCH = 1_000;
