@@ -5,7 +5,8 @@ import { ACCOUNT_HEADER, MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { MANAGE_ERROR_EXAMPLES, MANAGE_EXAMPLES } from "@promptd/contract/manage/examples";
 import { MANAGE_ERROR_SCHEMAS, manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
-import { openJson, openPath, openPaths, type DescribedApi } from "./openapi.ts";
+import { openJson, openPath, openPaths } from "./open-paths.ts";
+import type { DescribedApi } from "./openapi.ts";
 
 /** `/v1`, for programs with an API key. */
 export const CALLERS_API: DescribedApi = {

@@ -121,102 +121,7 @@ function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: Des
   };
 }
 
-/** Describes a path that needs no credential. */
-export function openPath(operationId: string, summary: string, responses: PlainObject): PlainObject {
-  const errors = errorReferences(["BAD_REQUEST_ERROR"]);
-  return { get: { operationId, summary, security: [], responses: { ...responses, ...errors } } };
-}
-
-/** Describes a JSON response outside the envelopes of an API. */
-export function openJson(description: string, example: PlainObject, headers: readonly string[] = []): PlainObject {
-  return {
-    description,
-    headers: headersOf(["X-Request-Id", ...headers]),
-    content: jsonContent({ type: "object" }, { answer: example }),
-  };
-}
-
-/** The paths outside /v1, which need no key. */
-export function openPaths(): Record<string, PlainObject> {
-  const ready = {
-    status: "SUCCESS",
-    data: {
-      ready: true,
-      role: "all",
-      database: "ok",
-      clock: "ok",
-      files: "ok",
-      search: "ok",
-      degraded: [],
-      switchedOff: [],
-    },
-  };
-  const notReady = {
-    status: "SERVER_ERROR",
-    message: "The server is not ready.",
-    data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok", degraded: [] },
-  };
-  return {
-    "/healthz": openPath("getHealth", "Whether the process responds", {
-      "200": openJson("Healthy", { status: "SUCCESS", data: { healthy: true } }),
-    }),
-    "/readyz": openPath("getReadiness", "Whether the server can do its work", {
-      "200": openJson("Ready", ready),
-      "500": openJson("Not ready", notReady, ["x-should-retry"]),
-    }),
-    "/openapi.json": openPath("getOpenApi", "This document", {
-      "200": openJson("OpenAPI 3.1", { openapi: "3.1.0", info: { title: "promptd", version: "1.0.0" }, paths: {} }),
-    }),
-    "/files/{name}": { get: fileOperation() },
-  };
-}
-
-/** The whole address comes from an output; its query contains the signature. */
-function fileOperation(): PlainObject {
-  const parameter = (name: string, location: "path" | "query", meaning: string, example: string) => ({
-    name,
-    in: location,
-    required: true,
-    description: meaning,
-    schema: { type: "string" },
-    example,
-  });
-  const file = {
-    headers: headersOf(["X-Request-Id", "ETag"]),
-    content: { "image/*": {}, "video/*": {} },
-  };
-  return {
-    operationId: "getFile",
-    summary: "A generated file, at its signed address",
-    security: [],
-    parameters: [
-      parameter("name", "path", "The file's id and extension.", "019a1f88-0c1d-7a52-b7e4-2f90c6d1a3b5.png"),
-      parameter("e", "query", "When the address expires, in Unix seconds.", "1795256130"),
-      parameter("k", "query", "Number of the key that signed the address.", "1"),
-      parameter("s", "query", "Signature.", "b0mN2Yx4v7Qd8sK1tRz5Wg"),
-      headerParameter("Range", "bytes=FIRST-LAST: return only this part.", { Range: "bytes=0-1023" }),
-      headerParameter(
-        "If-None-Match",
-        "The ETag of an earlier response. If it still matches, the response is 304.",
-        {},
-      ),
-    ],
-    responses: {
-      "200": { description: "The file", ...file },
-      "206": { description: "A part of the file; only in response to Range", ...file },
-      "304": { description: "Not modified; only in response to If-None-Match", headers: file.headers },
-      ...errorReferences([
-        "BAD_REQUEST_ERROR",
-        "NOT_FOUND_ERROR",
-        "GONE_ERROR",
-        "TOO_MANY_REQUESTS_ERROR",
-        "SERVER_ERROR",
-      ]),
-    },
-  };
-}
-
-function headerParameter(name: string, description: string, examples: ParameterExamples): PlainObject {
+export function headerParameter(name: string, description: string, examples: ParameterExamples): PlainObject {
   return { name, in: "header", required: false, description, schema: { type: "string" }, ...exampleOf(name, examples) };
 }
 
@@ -224,7 +129,7 @@ function exampleOf(name: string, examples: ParameterExamples): PlainObject {
   return examples[name] === undefined ? {} : { example: examples[name] };
 }
 
-function jsonContent(schema: PlainObject, examples: Readonly<Record<string, unknown>>): PlainObject {
+export function jsonContent(schema: PlainObject, examples: Readonly<Record<string, unknown>>): PlainObject {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { "application/json": { schema, examples: Object.fromEntries(named) } };
 }
@@ -293,7 +198,7 @@ function withoutDialect(schema: object): PlainObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "~standard"));
 }
 
-function errorReferences(codes: readonly ErrorCode[]): PlainObject {
+export function errorReferences(codes: readonly ErrorCode[]): PlainObject {
   return Object.fromEntries(
     codes.map((code) => [String(ERRORS[code].httpStatus), { $ref: `#/components/responses/${code}` }]),
   );
@@ -344,6 +249,6 @@ function sharedHeaders({ entries }: DescribedApi, otherPaths: string): PlainObje
   );
 }
 
-function headersOf(names: readonly string[]): PlainObject {
+export function headersOf(names: readonly string[]): PlainObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
