@@ -1,10 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBucketServer, type BucketServer } from "../../../test/files/bucket-server.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { createIdSource } from "../../platform/ids.ts";
-import type { BlobStore, ByteRange } from "./blob-store.ts";
+import type { BlobStore } from "./blob-store.ts";
 import { createS3Blobs } from "./s3-blobs.ts";
 
 const CONTENT = Buffer.from("0123456789");
@@ -26,48 +24,18 @@ beforeEach(() => {
   key = newId();
 });
 
-async function read(name = key): Promise<string | null> {
-  const blob = await blobs.get(name, null);
+async function read(): Promise<string | null> {
+  const blob = await blobs.get(key, null);
   return blob === null ? null : Buffer.concat((await blob.body.toArray()) as Buffer[]).toString();
 }
 
 async function listAll(store: BlobStore, prefix = ""): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const entry of store.list(prefix, () => {})) keys.push(entry.key);
-  return keys.sort();
+  return (await Array.fromAsync(store.list(prefix, () => {}))).map((entry) => entry.key).sort();
 }
 
-test("a stored blob can be read, sized, and listed, and is gone after deletion", async () => {
+test("a blob is an object with the bucket's prefix", async () => {
   await blobs.put(key, () => [CONTENT], 10);
-  expect([await read(), await blobs.size(key)]).toEqual(["0123456789", 10]);
-  expect(await listAll(blobs)).toContain(key);
-  await blobs.delete(key);
-  await blobs.delete(key);
-  expect([await read(), await blobs.size(key)]).toEqual([null, null]);
-  expect(await listAll(blobs)).not.toContain(key);
   expect(server.requests[0]).toBe(`PUT /promptd-files/promptd/${key}`);
-});
-
-test("megabytes in pieces arrive unchanged", async () => {
-  const bytes = randomBytes(5_000_000);
-  await blobs.put(key, () => Readable.from([bytes.subarray(0, 1_234_567), bytes.subarray(1_234_567)]), bytes.length);
-  const blob = await blobs.get(key, null);
-  expect(Buffer.concat((await blob?.body.toArray()) as Buffer[]).equals(bytes)).toBe(true);
-});
-
-test.each<[ByteRange, string, { start: number; end: number } | null]>([
-  [{ kind: "from", start: 2, end: 5 }, "2345", { start: 2, end: 5 }],
-  [{ kind: "from", start: 7, end: null }, "789", { start: 7, end: 9 }],
-  [{ kind: "from", start: 7, end: 99 }, "789", { start: 7, end: 9 }],
-  [{ kind: "last", count: 3 }, "789", { start: 7, end: 9 }],
-  [{ kind: "last", count: 99 }, "0123456789", { start: 0, end: 9 }],
-  [{ kind: "last", count: 0 }, "0123456789", null],
-  [{ kind: "from", start: 10, end: null }, "0123456789", null],
-])("range %o gives %s", async (range, text, part) => {
-  await blobs.put(key, () => [CONTENT], 10);
-  const blob = await blobs.get(key, range);
-  expect({ size: blob?.size, part: blob?.part }).toEqual({ size: 10, part });
-  expect(Buffer.concat((await blob?.body.toArray()) as Buffer[]).toString()).toBe(text);
 });
 
 test("a listing reads all pages, stays within its prefix, and skips what is not a blob", async () => {
@@ -87,9 +55,8 @@ test("a listing reads all pages, stays within its prefix, and skips what is not 
   }
 });
 
-test.each(["../secret", "", "0".repeat(36), "a/b"])("the key %o is refused", async (name) => {
-  await expect(blobs.get(name, null)).rejects.toThrow(TypeError);
-  await expect(blobs.put(name, () => [CONTENT], 10)).rejects.toThrow(TypeError);
+test("a key that is not a blob's is refused before anything is sent", async () => {
+  await expect(blobs.get("../secret", null)).rejects.toThrow(TypeError);
   expect(server.requests).toEqual([]);
 });
 
