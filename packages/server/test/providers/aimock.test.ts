@@ -91,21 +91,6 @@ describe.each(TEXT_MODELS)("text of %s", (_name, entry) => {
     expect(JSON.stringify(result)).not.toContain("sk-secret");
   });
 
-  test("rejected with 429 says when to retry", async () => {
-    mock.onMessage(PROMPT, { error: { message: "slow down" }, status: 429, retryAfter: 30 });
-    expect(await send()).toMatchObject({ cause: "rate_limited", retryAfterMs: 30_000 });
-  });
-
-  test("that is broken JSON with status 200 may be retried once", async () => {
-    mock.onMessage(PROMPT, { content: "x" }, { chaos: { malformedRate: 1 } });
-    expect(await send()).toMatchObject({ kind: "failed", cause: "protocol", retry: "once", breaker: "counted" });
-  });
-
-  test("whose connection breaks may be retried once", async () => {
-    mock.onMessage(PROMPT, { content: "x" }, { chaos: { disconnectRate: 1 } });
-    expect(await send()).toMatchObject({ kind: "failed", cause: "network", retry: "once", breaker: "counted" });
-  });
-
   test("is aborted at once when it is canceled", async () => {
     mock.onMessage(PROMPT, { content: "x" }, { chaos: { latencyMs: 20_000 } });
     const { adapter } = rig();

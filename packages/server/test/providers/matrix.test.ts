@@ -44,7 +44,8 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
   const { modality } = row.entry;
 
   test("arrives with its usage", async () => {
-    expect(await make(ok, row)).toMatchObject({ kind: modality, usage });
+    const text = modality === "text" ? { text: "A short answer.", truncated: false } : {};
+    expect(await make(ok, row)).toMatchObject({ kind: modality, usage, ...text });
   });
 
   test("is requested at the address of its interface", async () => {
@@ -79,7 +80,7 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
     const malformed: Reply = (_request, response) =>
       response.setHeader("content-type", "application/json").end('{"choices":[{"mess');
     const retry = modality === "text" ? "once" : "never";
-    expect(await make(malformed, row)).toMatchObject({ kind: "failed", cause: "protocol", retry });
+    expect(await make(malformed, row)).toMatchObject({ kind: "failed", cause: "protocol", retry, breaker: "counted" });
   });
 
   /** An unreadable response may be billed: only text is requested again. */
@@ -99,11 +100,18 @@ describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {
   test("whose connection breaks may be retried once if it is text", async () => {
     const disconnected: Reply = (_request, response: ServerResponse) => response.destroy();
     const retry = modality === "text" ? "once" : "never";
-    expect(await make(disconnected, row)).toMatchObject({ kind: "failed", cause: "network", retry });
+    expect(await make(disconnected, row)).toMatchObject({
+      kind: "failed",
+      cause: "network",
+      retry,
+      breaker: "counted",
+    });
   });
 
-  test("that the provider declines is a refusal", async () => {
-    expect(await make(declined, row)).toMatchObject({ kind: "refused" });
+  test("that the provider declines is a refusal, and what was written before is dropped", async () => {
+    const result = await make(declined, row);
+    expect(result).toMatchObject({ kind: "refused" });
+    expect(result).not.toHaveProperty("text");
   });
 });
 
