@@ -3,7 +3,7 @@ import { listLinkRequests, listOperatorsWithoutSignIn, readMailState } from "../
 import { orNotFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
-import { quoteRun } from "./create/create-run.ts";
+import { quoteRun } from "./create/quote.ts";
 import { exportRuns } from "./read/export-runs.ts";
 import { findInstallationRun, listInstallationRuns } from "./read/installation-runs-store.ts";
 import { listModelHealth } from "./read/model-health-store.ts";

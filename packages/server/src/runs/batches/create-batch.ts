@@ -5,9 +5,9 @@
 import type { CreateBatchBody } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
 import { Problem } from "../../platform/problem.ts";
-import { getRunnablePrompt } from "../create/create-run.ts";
 import { keyConflict } from "../create/idempotency.ts";
 import type { QuoteOptions } from "../create/quote.ts";
+import { getRunnablePrompt } from "../create/runnable-prompt.ts";
 import { insertItems } from "./batch-items-store.ts";
 import { countOpenBatches, findBatchOfKey, insertBatch, type NewBatch } from "./batches-store.ts";
 import { fingerprintBatch, fitItems, parseItems, type CheckedItem } from "./check-items.ts";

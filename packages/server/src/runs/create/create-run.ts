@@ -9,9 +9,6 @@ import type { Files, StoredImage } from "../../files/index.ts";
 import { firstCallOf, type Catalogue, type FirstCall } from "../../models/index.ts";
 import {
   checkInputs,
-  describePublicId,
-  findFrozen,
-  findLivePrompt,
   findGoneModel,
   recallLivePrompt,
   type CheckedInputs,
@@ -20,7 +17,7 @@ import {
 } from "../../prompts/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
 import { faultPoint } from "../../platform/fault-injection.ts";
-import { invalid, notFound, Problem } from "../../platform/problem.ts";
+import { invalid, Problem } from "../../platform/problem.ts";
 import { DEADLINE_MINUTES } from "../run-limits.ts";
 import { followRuns } from "../run-events-store.ts";
 import { countActiveRuns } from "../runs-store.ts";
@@ -30,6 +27,7 @@ import type { RunCreates } from "./create-group.ts";
 import { findRunByIdempotency, type Idempotency } from "./idempotency.ts";
 import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 import { refusalOf } from "./refusals.ts";
+import { getRunnablePrompt } from "./runnable-prompt.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly db: Database;
@@ -111,6 +109,9 @@ function recallPrompt({ body }: RunRequest, { db, catalogue, isTest = false }: C
   return isGone ? null : prompt;
 }
 
+/** A planned run, complete except for where its images are stored. */
+type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
+
 /** @throws Problem 422 */
 function planRun(request: RunRequest, prompt: LivePrompt, options: CreateRunOptions): PlannedRun {
   const { version, terms } = prompt;
@@ -140,43 +141,6 @@ async function planAgain(request: RunRequest, options: CreateRunOptions): Promis
   return planRun(request, await getRunnablePrompt(request, options), options);
 }
 
-/** What such a run would cost. Images do not affect the price and may be missing. @throws Problem 404, 410 or 422. */
-export async function quoteRun(
-  accountId: string,
-  body: CreateRunBody,
-  options: Pick<CreateRunOptions, "db"> & QuoteOptions,
-): Promise<Pick<Quote, "hold"> & { readonly estimate: number }> {
-  const prompt = await getRunnablePrompt({ accountId, body }, options);
-  const checked = checkInputs(prompt.version, body, options.catalogue);
-  const issues = checked.issues.filter(({ path }) => path[2] !== "imageInputs");
-  if (issues.length > 0) throw invalid(issues);
-  const { estimate, hold } = quote(accountId, prompt, checked, options);
-  return { estimate: estimate(), hold };
-}
-
-/** A planned run, complete except for where its images are stored. */
-type PlannedRun = Omit<RunToCreate, "inputs"> & Quote & Pick<CheckedInputs, "textInputs">;
-
-/** Finds the prompt version if it may be run now. @throws Problem 404 or 410. */
-export async function getRunnablePrompt(
-  { accountId, body: { promptVersionId } }: { accountId: string; body: Pick<CreateRunBody, "promptVersionId"> },
-  { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
-): Promise<LivePrompt> {
-  const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
-  if (prompt === null) {
-    throw notFound("published prompt version", promptVersionId, await describePublicId(db, promptVersionId));
-  }
-  requireModels(prompt.version, catalogue);
-  return prompt;
-}
-
-function requireModels(version: LiveVersion, catalogue: Catalogue): void {
-  const gone = findGoneModel(version.definition.steps, catalogue);
-  if (gone === null) return;
-  const data = { reason: "MODEL_RETIRED" as const, model: gone.model };
-  throw new Problem("GONE_ERROR", `${gone.why} Use a newer version of the prompt.`, { data });
-}
-
 function requireValidInputs({ body, ignore }: RunRequest, version: LiveVersion, catalogue: Catalogue): CheckedInputs {
   const checked = checkInputs(version, body, catalogue);
   for (const name of checked.ignored) ignore(name);
@@ -203,23 +167,19 @@ function countableCall(
 }
 
 /** Images are stored durably before their run exists, and removed only if the run is known never to exist. */
-async function storeAndInsert(
-  request: RunRequest,
-  planned: PlannedRun,
-  options: CreateRunOptions,
-): Promise<CreatedRun> {
+async function storeAndInsert(request: RunRequest, run: PlannedRun, options: CreateRunOptions): Promise<CreatedRun> {
   const { files } = options;
   const given = request.body.inputs.imageInputs ?? [];
-  if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
+  if (given.some((image) => image.type === "base64")) await refuseBeforehand(run, options);
   const images = await files.storeInputImages(given);
   if (images.length > 0) await faultPoint("create.blob_stored");
   try {
-    const created = await insertOnTerms(request, planned, images, options);
+    const created = await insertOnTerms(request, run, images, options);
     if (created.isReplay) files.discardInputImages(images);
     return created;
   } catch (error) {
     if (isKnownNotCreated(error)) files.discardInputImages(images);
-    throw error instanceof OutcomeUnknown ? outcomeUnknown(planned.runId, error) : error;
+    throw error instanceof OutcomeUnknown ? outcomeUnknown(run.runId, error) : error;
   }
 }
 

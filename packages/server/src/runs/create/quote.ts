@@ -1,7 +1,10 @@
+import type { CreateRunBody } from "@promptd/contract";
 import { earnerOf, type Earner } from "../../credits/index.ts";
 import { priceCeiling, priceEstimate, type Catalogue, type PriceSnapshot } from "../../models/index.ts";
-import { planSteps, type CheckedInputs, type LivePrompt } from "../../prompts/index.ts";
+import { checkInputs, planSteps, type CheckedInputs, type LivePrompt } from "../../prompts/index.ts";
+import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
+import { getRunnablePrompt } from "./runnable-prompt.ts";
 
 export interface Quote {
   /** Credits to hold; null: all prices are zero, or an author runs their own prompt. */
@@ -49,4 +52,18 @@ export function quote(
   const author = earnerOf({ accountId, authorId, share: terms?.authorShare ?? null, defaultShare: authorShare });
   const prices = { ...rates, author };
   return { hold: credits, estimate: () => priceEstimate(catalogue, steps, version.model), prices };
+}
+
+/** What such a run would cost. Images do not affect the price and may be missing. @throws Problem 404, 410 or 422. */
+export async function quoteRun(
+  accountId: string,
+  body: CreateRunBody,
+  options: QuoteOptions & { readonly db: Database },
+): Promise<Pick<Quote, "hold"> & { readonly estimate: number }> {
+  const prompt = await getRunnablePrompt({ accountId, body }, options);
+  const checked = checkInputs(prompt.version, body, options.catalogue);
+  const issues = checked.issues.filter(({ path }) => path[2] !== "imageInputs");
+  if (issues.length > 0) throw invalid(issues);
+  const { estimate, hold } = quote(accountId, prompt, checked, options);
+  return { estimate: estimate(), hold };
 }
