@@ -72,7 +72,7 @@ export function priceCeiling(
     fallbacksOf(step, catalogue).map((model) => priceStep(catalogue, { ...step, model })),
   );
   const nano = priced.reduce((sum, own, index) => {
-    const all = [own, ...(others[index] ?? [])].map(ceilingNano);
+    const all = [own, ...(others[index] ?? [])].map((each) => nanoCredits(each.rates, ceilingUse(each)));
     return sum + all.reduce((most, each) => (each > most ? each : most));
   }, 0n);
   const { minimum } = requireEntry(catalogue, mainModel);
@@ -91,15 +91,11 @@ function fallbacksOf({ model: own, fallback = [] }: StepPlan, catalogue: Catalog
   );
 }
 
-function ceilingNano({ rates, step, entry, mapping }: PricedStep): bigint {
-  return nanoCredits(rates, ceilingUse(step, entry, mapping));
-}
-
 /** What a run of these steps usually costs; 0 if free. Here `textBytes` is for typical inputs. */
 export function priceEstimate(catalogue: Catalogue, steps: readonly StepPlan[], mainModel: string): number {
   const nano = steps
     .map((step) => priceStep(catalogue, step))
-    .reduce((sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, typicalUse(step, entry, mapping)), 0n);
+    .reduce((sum, priced) => sum + nanoCredits(priced.rates, typicalUse(priced)), 0n);
   return wholeCredits(nano, requireEntry(catalogue, mainModel).minimum);
 }
 
@@ -163,30 +159,40 @@ const BYTES_PER_TOKEN_USUAL = 4;
 const TOKENS_PER_STEP_USUAL = 16;
 const SEARCHES_USUAL = 1;
 
-function ceilingUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
-  const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_LEAST) + TOKENS_BESIDE_THE_TEXT;
-  const input = text + imageTokens(step, entry) + step.readsTokens;
-  const search = searchUse(step, entry, entry.webSearch?.searchesMax ?? 0);
-  return {
-    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry) + search.inputTokens,
-    cachedInputTokens: 0,
-    outputTokens:
-      (outputTokensMax(entry, mapping, step.maxOutputTokens) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
-    ...itemsOf(step, entry, mapping),
-    searches: search.searches,
-  };
+function ceilingUse(priced: PricedStep): PricedUse {
+  const { step, entry, mapping } = priced;
+  return useOf(priced, {
+    textTokens: Math.ceil(step.textBytes / BYTES_PER_TOKEN_LEAST) + TOKENS_BESIDE_THE_TEXT,
+    readsTokens: step.readsTokens,
+    outputTokens: outputTokensMax(entry, mapping, step.maxOutputTokens) + (mapping.extraOutputTokens ?? 0),
+    searches: entry.webSearch?.searchesMax ?? 0,
+  });
 }
 
-function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
-  const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_USUAL) + TOKENS_PER_STEP_USUAL;
-  const input = text + imageTokens(step, entry) + Math.min(step.readsTokens, entry.typicalOutputTokens);
-  const search = searchUse(step, entry, SEARCHES_USUAL);
+function typicalUse(priced: PricedStep): PricedUse {
+  const { step, entry, mapping } = priced;
+  return useOf(priced, {
+    textTokens: Math.ceil(step.textBytes / BYTES_PER_TOKEN_USUAL) + TOKENS_PER_STEP_USUAL,
+    readsTokens: Math.min(step.readsTokens, entry.typicalOutputTokens),
+    outputTokens: Math.min(outputTokensMax(entry, mapping, step.maxOutputTokens), entry.typicalOutputTokens),
+    searches: SEARCHES_USUAL,
+  });
+}
+
+/** @param call the tokens of each call, and the searches of the step. */
+function useOf(
+  { step, entry, mapping }: PricedStep,
+  call: { readonly [Name in "textTokens" | "readsTokens" | "outputTokens" | "searches"]: number },
+): PricedUse {
+  const input = call.textTokens + imageTokens(step, entry) + call.readsTokens;
+  const search = searchUse(step, entry, call.searches);
+  const calls = entry.modality === "image" ? step.count : 1; // each image is a call of its own and sends the whole prompt
   return {
-    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry) + search.inputTokens,
+    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * calls + search.inputTokens,
     cachedInputTokens: 0,
-    outputTokens:
-      Math.min(outputTokensMax(entry, mapping, step.maxOutputTokens), entry.typicalOutputTokens) * callsOf(step, entry),
-    ...itemsOf(step, entry, mapping),
+    outputTokens: call.outputTokens * calls,
+    images: entry.modality === "text" ? 0 : step.count,
+    seconds: entry.modality === "video" ? (mapping.duration ?? 0) * step.count : 0,
     searches: search.searches,
   };
 }
@@ -232,18 +238,6 @@ export function reasoningShortage(
 
 function imageTokens(step: StepPlan, entry: CatalogueEntry): number {
   return step.images * (entry.inputs?.images?.tokens ?? 0);
-}
-
-/** Each image of a step is a call of its own and sends the whole prompt again. */
-function callsOf(step: StepPlan, entry: CatalogueEntry): number {
-  return entry.modality === "image" ? step.count : 1;
-}
-
-function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { images: number; seconds: number } {
-  return {
-    images: entry.modality === "text" ? 0 : step.count,
-    seconds: entry.modality === "video" ? (mapping.duration ?? 0) * step.count : 0,
-  };
 }
 
 /** JSON numbers are exact here: the catalogue rejects rates that would not be. */
