@@ -131,23 +131,11 @@ interface Opened {
 
 function createTicks(options: SearchOptions, modelLength: ModelLength, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
-  // Only one of all processes runs a tick with this name, and it must be one that has this model.
-  const modelTicks = model
-    ? [
-        {
-          name: `search-embed ${model.model}`,
-          everySeconds: 1,
-          run: createEmbeddingByModel({ ...options, model, modelLength, closing }),
-        },
-      ]
-    : [];
+  const embedByModel = model && createEmbeddingByModel({ ...options, model, modelLength, closing });
   return [
-    {
-      name: "search-embed",
-      everySeconds: 60,
-      run: () => embedByBuiltIn({ ...options, closing }, !model),
-    },
-    ...modelTicks,
+    { name: "search-embed", everySeconds: 60, run: () => embedByBuiltIn({ ...options, closing }, !model) },
+    // Only one of all processes runs a tick with this name, and it must be one that has this model.
+    ...(embedByModel ? [{ name: `search-embed ${model.model}`, everySeconds: 1, run: embedByModel }] : []),
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
     { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
     { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditIndex(options) },
