@@ -82,6 +82,15 @@ async function deliveryWhere(one: Subscriber, fits: (delivery: Delivery) => bool
   return found;
 }
 
+/** Its first attempt has failed, and so will the others. */
+async function subscribeToFail(): Promise<Subscriber> {
+  const one = await subscribe();
+  receiver.answer = (response) => void response.writeHead(500).end();
+  await run(one);
+  await deliveryWhere(one, ({ fault }) => fault !== null);
+  return one;
+}
+
 const makeDue = ({ webhookId }: Subscriber) =>
   server.app.db.query("update webhook_deliveries set due_at = promptd_now() where webhook_id = $1 and not is_sending", [
     webhookId,
@@ -185,10 +194,7 @@ describe("an attempt that fails", () => {
   });
 
   test("for the tenth time is the last, and the delivery has failed until somebody repeats it", async () => {
-    const one = await subscribe();
-    receiver.answer = (response) => void response.writeHead(500).end();
-    await run(one);
-    await deliveryWhere(one, ({ fault }) => fault !== null);
+    const one = await subscribeToFail();
     await server.app.db.query("update webhook_deliveries set attempts = 9 where webhook_id = $1", [one.webhookId]);
     await makeDue(one);
     const failed = await deliveryWhere(one, ({ state }) => state === "failed");
@@ -206,10 +212,7 @@ describe("an attempt that fails", () => {
   });
 
   test("is repeated although its time is days away because the clock has stepped back since", async () => {
-    const one = await subscribe();
-    receiver.answer = (response) => void response.writeHead(500).end();
-    await run(one);
-    await deliveryWhere(one, ({ fault }) => fault !== null);
+    const one = await subscribeToFail();
     receiver.reset();
     const { db } = server.app;
     const later = "update webhook_deliveries set due_at = promptd_now() + interval '2 days' where webhook_id = $1";
@@ -249,10 +252,7 @@ describe("an attempt that fails", () => {
   });
 
   test("disables the webhook when none has succeeded for three days, and says so", async () => {
-    const one = await subscribe();
-    receiver.answer = (response) => void response.writeHead(500).end();
-    await run(one);
-    await deliveryWhere(one, ({ fault }) => fault !== null);
+    const one = await subscribeToFail();
     const params = { webhookId: one.webhookId };
     expect((await one.person.client.send("getWebhook", { params })).failingSince).not.toBeNull();
     const text = "update webhooks set failing_since = promptd_now() - interval '3 days' where id = $1";
@@ -281,10 +281,7 @@ describe("an attempt that fails", () => {
   });
 
   test("is forgiven after a success", async () => {
-    const one = await subscribe();
-    receiver.answer = (response) => void response.writeHead(500).end();
-    await run(one);
-    await deliveryWhere(one, ({ fault }) => fault !== null);
+    const one = await subscribeToFail();
     receiver.reset();
     await makeDue(one);
     await deliveryWhere(one, ({ state }) => state === "delivered");
