@@ -112,12 +112,19 @@ const startedReplicate = (url: string) => replicatePrediction(`${url}/v1/predict
 const startedFal = (url: string) => falQueued(`${url}/jobs/1`);
 const startedVeo = () => ({ name: "models/veo/operations/1" });
 const chatWith = (content: unknown) => ({ ...chatAnswer(), choices: [{ index: 0, message: content }] });
-const CHAT_WRONG = [
-  always({ ...chatAnswer(), choices: [] }),
-  always({ ...chatAnswer(), choices: {} }),
-  always(chatWith(7)),
-  always(chatWith({ role: "assistant", content: { text: "hi" } })),
-];
+/** What servers with the chat interface have in common. */
+const CHAT = {
+  ok: always(chatAnswer()),
+  declined: always(chatAnswer({ finish: "content_filter" })),
+  wrong: [
+    always({ ...chatAnswer(), choices: [] }),
+    always({ ...chatAnswer(), choices: {} }),
+    always(chatWith(7)),
+    always(chatWith({ role: "assistant", content: { text: "hi" } })),
+  ],
+  error: openaiError,
+  usage: TEXT_USAGE,
+};
 const REPLICATE_WRONG = [
   { status: "succeeded" },
   replicatePrediction("x", "succeeded", "not a url"),
@@ -144,43 +151,30 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     entry: chat,
     path: "/v1/chat/completions",
     withImage: chat,
-    ok: always(chatAnswer()),
-    declined: always(chatAnswer({ finish: "content_filter" })),
-    wrong: CHAT_WRONG,
-    error: openaiError,
-    usage: TEXT_USAGE,
+    ...CHAT,
   },
   "text of OpenAI at another address": {
     entry: entryOf("openai/gpt-5.2"),
     path: "/v1/chat/completions",
     settings: { OPENAI_BASE_URL: ELSEWHERE },
     withImage: entryOf("openai/gpt-5.2"),
-    ok: always(chatAnswer()),
-    declined: always(chatAnswer({ finish: "content_filter" })),
-    wrong: CHAT_WRONG,
-    error: openaiError,
-    usage: TEXT_USAGE,
+    ...CHAT,
   },
   "text of a compatible server": {
     entry: { ...chat, provider: "home", server: { baseURL: "https://api.openai.com/v1" } },
     path: "/v1/chat/completions",
     withImage: { ...chat, provider: "home", server: { baseURL: "https://api.openai.com/v1" } },
-    ok: always(chatAnswer()),
+    ...CHAT,
     declined: always({ error: { message: "no", code: "content_policy_violation" } }, 400),
-    wrong: CHAT_WRONG,
-    error: openaiError,
-    usage: TEXT_USAGE,
   },
   "text of OpenRouter": {
     entry: openRouter,
     path: "/api/v1/chat/completions",
     settings: { OPENAI_BASE_URL: OPENROUTER },
     withImage: openRouter,
-    ok: always(chatAnswer()),
+    ...CHAT,
     declined: always(OPENROUTER_DECLINED, 403),
-    wrong: CHAT_WRONG,
     error: openRouterError,
-    usage: TEXT_USAGE,
   },
   "text of Anthropic": {
     entry: entryOf("anthropic/claude-sonnet-5"),
