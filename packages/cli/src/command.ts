@@ -66,15 +66,16 @@ export interface CommandIo {
 export interface Command {
   /** One line for the command list. It begins with a verb and has no period. */
   readonly summary: string;
-  /** The positionals as the help shows them, such as `<runId>` or `FILE…`; empty if there are none. */
+  /**
+   * The positionals, as the help shows them and the command line is checked: `<runId>` or `FILE` is required, `[TEXT]` is
+   * not, `FILE…` may be repeated; empty if there are none.
+   */
   readonly usage: string;
   /** More paragraphs for the help. */
   readonly details?: string;
   /** An example terminal session: lines that begin with `$ promptd`, and their output. */
   readonly session: string;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** How many positionals the command accepts; none when absent. */
-  readonly positionals?: { readonly min: number; readonly max: number };
   /** True for a command that runs until it is stopped and drains by itself. Its `io.signal` never fires. */
   readonly handlesSignals?: boolean;
   /** @returns the exit code; undefined means 0. Throws a CommandFailure whose message is shown to the user. */

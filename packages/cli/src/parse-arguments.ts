@@ -88,7 +88,9 @@ function isFlagTakenAsValue(token: FlagToken): boolean {
 }
 
 function checkPositionals(name: string, command: Command, positionals: readonly string[], values: Values): void {
-  const { min, max } = command.positionals ?? { min: 0, max: 0 };
+  const expected = command.usage === "" ? [] : command.usage.split(" ");
+  const min = expected.filter((one) => !one.startsWith("[")).length;
+  const max = command.usage.includes("…") ? Infinity : expected.length;
   const hint = `Usage: ${usageOf(name, command)}`;
   if (positionals.length < min) {
     throw new CommandFailure(`"promptd ${name}" needs ${command.usage}.`, { hint });

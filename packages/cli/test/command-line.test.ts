@@ -5,7 +5,7 @@ import { setup } from "./fake-service.ts";
 
 const echo: Command = {
   summary: "Repeat what was given",
-  usage: "<word>",
+  usage: "<word> [word]",
   details: "For tests.",
   session: "",
   options: {
@@ -13,7 +13,6 @@ const echo: Command = {
     tag: { type: "string", multiple: true, summary: "a label" },
     loud: { type: "boolean", summary: "in capitals" },
   },
-  positionals: { min: 1, max: 2 },
   async run(args, io) {
     const document = {
       words: args.positionals,
@@ -40,7 +39,7 @@ const table: CommandTable = {
   "runs list": async () => echo,
   "admin key create": async () => failing(new CommandFailure("No such user.", { hint: "Create one." })),
   "admin key revoke": async () => failing(new Error("boom")),
-  "admin user create": async () => ({ ...echo, positionals: { min: 0, max: 0 }, run: async () => 1 }),
+  "admin user create": async () => ({ ...echo, usage: "", run: async () => 1 }),
 };
 
 describe("on a terminal", () => {
@@ -92,7 +91,7 @@ describe("arguments", () => {
     [["echo", "a", "--count", "--loud"], "The flag --count needs a value."],
     [["echo", "a", "--loud=yes"], "The flag --loud does not take a value."],
     [["echo", "a", "-c", "1", "--count", "2"], "The flag --count was given twice."],
-    [["echo"], '"promptd echo" needs <word>.'],
+    [["echo"], '"promptd echo" needs <word> [word].'],
     [["echo", "a", "b", "c", "d"], '"promptd echo" does not accept "c d".'],
     [["ehco", "a"], 'promptd has no command "ehco a". Did you mean "promptd echo"?'],
     [["admin", "kye", "create"], 'promptd has no command "admin kye create". Did you mean "promptd admin key create"?'],
@@ -183,7 +182,7 @@ describe("help", () => {
     expect(code).toBe(0);
     expect(stdout).toBe(`Repeat what was given
 
-Usage: promptd echo <word> [flags]
+Usage: promptd echo <word> [word] [flags]
 
 For tests.
 

@@ -13,7 +13,6 @@ fish: promptd completion fish > ~/.config/fish/completions/promptd.fish`,
 $ promptd runs <Tab>
 cancel  get  list  watch`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const shell = SHELLS.find((one) => one === args.positionals[0]);
     if (shell === undefined) {

@@ -32,7 +32,6 @@ Stored url in ~/.config/promptd/config.json.
 $ promptd config set api-key - < key.txt
 Stored api-key in ~/.config/promptd/config.json.`,
   options: {},
-  positionals: { min: 2, max: 2 },
   async run(args, io) {
     const name = readName(args.positionals[0] ?? "");
     const given = args.positionals[1] ?? "";
@@ -63,7 +62,6 @@ api-key  pd_01…8f                                   (config file)
 token    -                                          (not set)
 file     ~/.config/promptd/config.json`,
   options: {},
-  positionals: { min: 0, max: 1 },
   async run(args, io) {
     const connection = await readConnection(io.env);
     const [given] = args.positionals;
@@ -97,7 +95,6 @@ export const configUnset: Command = {
   session: `$ promptd config unset api-key
 Removed api-key from ~/.config/promptd/config.json.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const name = readName(args.positionals[0] ?? "");
     const config = await readUserConfig(io.env);

@@ -54,7 +54,6 @@ The key is shown only once.`,
       summary: "a prompt that the key may run (default: all)",
     },
   },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const prompts = args.list("prompt");
     const expiresAtMs = readTime(args.text("expires"), "--expires");
@@ -92,7 +91,6 @@ The key is shown only once. The old key stays valid until 2026-11-23T10:15:00.00
       summary: "how long the old key stays valid; 0 ends it at once (default: 24)",
     },
   },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const overlapHours = readWholeNumber(args.text("overlap"), "--overlap");
     const rolled = await withManagement(io, async (manage) => {
@@ -110,7 +108,6 @@ export const keysRevoke: Command = {
   session: `$ promptd keys revoke laptop
 Revoked laptop (pd_01234…6789).`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const revoked = await withManagement(io, async (manage) => {
       const call = { params: await findKey(manage, args, io.signal), signal: io.signal };

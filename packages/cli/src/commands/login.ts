@@ -29,7 +29,6 @@ Signed in to https://promptd.example.org as ada@example.org, with an API key and
     "no-browser": { type: "boolean", summary: "print the address instead of opening a browser, and ask for a code" },
     "no-key": { type: "boolean", summary: "do not create an API key when signing in with a management token" },
   },
-  positionals: { min: 0, max: 1 },
   async run(args, io) {
     const url = readAddress(args.positionals[0] ?? (await readConnection(io.env)).url);
     const secret = await readSecret(args, url, io);

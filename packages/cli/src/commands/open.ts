@@ -18,7 +18,6 @@ export const open: Command = {
   session: `$ promptd open cat-poem
 https://promptd.example.org/p/cat-poem`,
   options: { "print-only": { type: "boolean", summary: "only print the address" } },
-  positionals: { min: 0, max: 1 },
   async run(args, io) {
     const { url } = await readConnection(io.env);
     const address = url.replace(/\/+$/, "") + pathOf(args.positionals[0] ?? "marketplace");

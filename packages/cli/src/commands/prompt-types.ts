@@ -14,7 +14,6 @@ export const types: Command = {
   session: `$ promptd types cat-poem summarize --out src/prompts.d.ts
 Wrote src/prompts.d.ts.`,
   options: { out: { type: "string", value: "FILE", summary: "the file to write (default: standard output)" } },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     const prompts = await withSession(io, async ({ client }) => {
       const found: [string, PromptConfig][] = [];

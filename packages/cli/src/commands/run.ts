@@ -57,7 +57,6 @@ Saved poems.csv`,
     yes: { type: "boolean", summary: "with --batch: do not ask for confirmation" },
     again: { type: "boolean", summary: "with --batch: run all rows again, including those already run" },
   },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     if (args.flag("no-wait") && args.text("out") !== undefined) {
       throw new CommandFailure("--no-wait and --out cannot be combined: there is nothing to save yet.");

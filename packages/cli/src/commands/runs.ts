@@ -52,7 +52,6 @@ A kettle hums, the window steams …`,
     wait: { type: "string", short: "w", value: "SECONDS", summary: "wait for the run to finish, up to this long" },
     out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" },
   },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [runId = ""] = args.positionals;
     const waitSeconds = readWholeNumber(args.text("wait"), "--wait");
@@ -68,7 +67,6 @@ export const runsWatch: Command = {
   session: `$ promptd runs watch 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 A kettle hums, the window steams …`,
   options: { out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" } },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [runId = ""] = args.positionals;
     const view = createRunView(io);
@@ -92,7 +90,6 @@ export const runsCancel: Command = {
   session: `$ promptd runs cancel 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 Canceled 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. It costs nothing.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [runId = ""] = args.positionals;
     await withSession(io, async ({ client }) => {

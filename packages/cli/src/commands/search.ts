@@ -13,7 +13,6 @@ Cat poem (text, 2 credits, 340 runs)
   A short poem about anything, as a cat would write it.
   promptd show cat-poem`,
   options: {},
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     const words = args.positionals.join(" ").trim();
     if (words === "")

@@ -27,7 +27,6 @@ Text inputs:
 Run it:
   promptd run cat-poem topic=…`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [id = ""] = args.positionals;
     const version = await withSession(io, ({ client }) => findVersion(client, id, io.signal));

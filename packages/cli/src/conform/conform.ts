@@ -63,7 +63,6 @@ $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
     },
     extensions: { type: "boolean", summary: "also check promptd's extensions to the specification" },
   },
-  positionals: { min: 2, max: 2 },
   async run(args, io) {
     const requests = openRequests(args, io);
     const prompt = await choosePrompt(requests, args, io);

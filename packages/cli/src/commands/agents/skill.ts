@@ -18,7 +18,6 @@ export const skill: Command = {
   session: `$ promptd skill cat-poem --out .claude/skills
 Wrote .claude/skills/cat-poem/SKILL.md.`,
   options: { out: { type: "string", value: "DIR", summary: "the skills folder (default: the current folder)" } },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [name = ""] = args.positionals;
     const { prompt, samples } = await withSession(io, async ({ client }) => {

@@ -34,7 +34,6 @@ export const batchesGet: Command = {
 ${ID}  running  1,196 of 5,000 done, 6 failed, 25 in progress, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
     const batch = await withSession(io, ({ client }) => client.batches.get(batchId, { signal: io.signal }));
@@ -50,7 +49,6 @@ export const batchesWatch: Command = {
   session: `$ promptd batches watch ${ID} --out results.csv
 Saved results.csv`,
   options: { out: OUT },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
     const out = readResultsFile(args);
@@ -68,7 +66,6 @@ export const batchesResults: Command = {
 $ promptd batches results ${ID} --out results.csv
 Saved results.csv`,
   options: { out: OUT },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
     const out = readResultsFile(args);
@@ -87,7 +84,6 @@ export const batchesCancel: Command = {
 ${ID}  canceled  1,221 of 5,000 done, 6 failed, 25 canceled, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
     const batch = await withSession(io, ({ client }) => client.batches.cancel(batchId, { signal: io.signal }));
@@ -105,7 +101,6 @@ export const batchesResume: Command = {
 ${ID}  running  1,196 of 5,000 done, 6 failed, 2380 credits
 Created 2026-11-20 09:15:30 from topics.csv`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [batchId = ""] = args.positionals;
     const batch = await withSession(io, ({ client }) => client.batches.resume(batchId, { signal: io.signal }));

@@ -2,7 +2,6 @@ import type { AccountReport } from "@promptd/server/operator";
 import type { Command, CommandIo } from "../../command.ts";
 import { readText, runAsOperator } from "./run-operator.ts";
 
-const POSITIONALS = { min: 1, max: 1 };
 const USAGE = "<EMAIL|USERID>";
 
 export const accountShow: Command = {
@@ -15,7 +14,6 @@ Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: no`,
   options: {},
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     showAccount(io, await runAsOperator(io, (operator) => operator.accounts.show(user)));
@@ -34,7 +32,6 @@ Credits: 550 posted, 0 held, 550 available
 Active runs: 0
 Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
   options: { reason: { type: "string", value: "R", isRequired: true, summary: "reason (recorded)" } },
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const reason = readText(args.required("reason"), "--reason");
@@ -59,7 +56,6 @@ Frozen: no`,
     reason: { type: "string", value: "R", isRequired: true, summary: "reason (recorded)" },
     "accept-journal": { type: "boolean", summary: "accept the journal chain faults that exist now" },
   },
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const reason = readText(args.required("reason"), "--reason");

@@ -6,7 +6,6 @@ import { readAmount, readText, runAsOperator } from "./run-operator.ts";
 
 const NAME_HELP =
   "Name a key by its id, by its display form (pd_01234…6789; three dots also work), or by the key itself. - reads it from standard input, which keeps it out of the shell history.";
-const POSITIONALS = { min: 1, max: 1 };
 /** The same limit as over HTTP. */
 const NAME_LENGTH_MAX = 100;
 
@@ -52,7 +51,6 @@ export const keyList: Command = {
   session: `$ promptd admin key list ada@example.org
 01a206a8-ad26-773b-947f-5a06a0e43c4e  pd_01234…wxyz  laptop: valid, last used never, 0 of 100 credits this month`,
   options: {},
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const keys = await runAsOperator(io, (operator) => operator.keys.list(user));
@@ -78,7 +76,6 @@ export const keyShow: Command = {
 01a206a8-ad26-773b-947f-5a06a0e43c4e  pd_01234…wxyz  laptop: valid, last used never, 0 of 100 credits this month
 account 01a206a8-a793-77b3-8286-96323e8a6ed0, ada@example.org`,
   options: {},
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const name = await readKeyName(args.positionals[0], io);
     const key = await runAsOperator(io, (operator) => operator.keys.show(name));
@@ -100,7 +97,6 @@ pd_zyxwvutsrqponmlkjihgfedcba9876543210
       summary: "how long the old key stays valid; 0 ends it at once (default: 24)",
     },
   },
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const hours = readAmount(args.text("overlap") ?? "24", "--overlap", 0);
     if (hours > OVERLAP_HOURS_MAX)
@@ -124,7 +120,6 @@ export const keyRevoke: Command = {
   session: `$ promptd admin key revoke pd_01234...wxyz
 Revoked 01a206a8-ad26-773b-947f-5a06a0e43c4e at 2026-11-23T04:28:41.503Z.`,
   options: {},
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const name = await readKeyName(args.positionals[0], io);
     const revoked = await runAsOperator(io, (operator) => operator.keys.revoke(name));
@@ -140,7 +135,6 @@ export const tokenRevoke: Command = {
   session: `$ promptd admin token revoke 01a20ba7-1a37-7a2e-a8a4-7d5f9a2f1b6c
 Revoked 01a20ba7-1a37-7a2e-a8a4-7d5f9a2f1b6c ("deploy") of ada@example.org, with runs:read, prompts:write, at 2026-11-23T04:28:41.503Z.`,
   options: {},
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const given = await readKeyName(args.positionals[0], io);
     const revoked = await runAsOperator(io, (operator) => operator.keys.revokeToken(given));

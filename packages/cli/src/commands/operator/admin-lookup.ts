@@ -11,7 +11,6 @@ export const accountList: Command = {
   session: `$ promptd admin account list ada
 01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
   options: {},
-  positionals: { min: 0, max: 1 },
   run: async (args, io) => {
     const [text] = args.positionals;
     const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.accounts(text));
@@ -32,7 +31,6 @@ export const userList: Command = {
   session: `$ promptd admin user list ada
 01a206a8-a793-77b3-8286-96323e8a6ed0  ada@example.org  Ada, operator`,
   options: {},
-  positionals: { min: 0, max: 1 },
   run: async (args, io) => {
     const [text] = args.positionals;
     const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.people(text));
@@ -56,7 +54,6 @@ export const userShow: Command = {
   session: `$ promptd admin user show ada@example.org
 ada@example.org: an account that nobody signs in to.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const { person, account } = await runAsOperator(io, (operator) => operator.lookup.user(user));
@@ -169,7 +166,6 @@ tokens: 12 in, 31 out
   2026-11-23T04:28:38.564Z  call  attempt 1  text  sandbox/text
   2026-11-23T04:28:38.598Z  finished  attempt 1  succeeded`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [runId = ""] = args.positionals;
     const run = await runAsOperator(io, (operator) => operator.lookup.run(runId));

@@ -41,7 +41,6 @@ State: enabled
 Price: inputPer1k 0.1, outputPer1k 0.5
 Runs at once: 1000`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
     const models = await runAsOperator(io, (operator) => operator.models.list());
@@ -74,7 +73,6 @@ export const modelsCheck: Command = {
 1 error:
   models.json: formatVersion: must be 1, got 2`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const file = resolve(io.directory, args.positionals[0] ?? "");
     await readFile(file).catch((cause: unknown) => {

@@ -4,7 +4,6 @@ import { describeWriteFailure } from "../../files/file-failure.ts";
 import { runAsOperator } from "./run-operator.ts";
 
 const USAGE = "<EMAIL|USERID>";
-const POSITIONALS = { min: 1, max: 1 };
 
 export const accountExport: Command = {
   summary: "Write everything an account has into one archive (.tar.gz)",
@@ -14,7 +13,6 @@ export const accountExport: Command = {
   session: `$ promptd admin account export ada@example.org --out ada.tar.gz
 ada.tar.gz: 2330 bytes`,
   options: { out: { type: "string", value: "FILE", isRequired: true, summary: "file to write; it must not exist" } },
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const file = resolve(io.directory, args.required("out"));
@@ -58,7 +56,6 @@ The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; all access to it ha
         "remove: unpublish its prompts and erase their templates; keep: leave them published without an author name",
     },
   },
-  positionals: POSITIONALS,
   run: async (args, io) => {
     const [user = ""] = args.positionals;
     const confirm = args.required("confirm");

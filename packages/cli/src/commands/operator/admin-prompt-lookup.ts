@@ -7,7 +7,6 @@ export const promptList: Command = {
   session: `$ promptd admin prompt list
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  published    tea-note  ada@example.org`,
   options: {},
-  positionals: { min: 0, max: 1 },
   run: async (args, io) => {
     const [text] = args.positionals;
     const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.prompts(text));
@@ -29,7 +28,6 @@ State: published
 Uses: 12, votes: 1, published 2026-11-23T04:27:38.380Z
 Author's share: 70 percent`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
     const prompt = await runAsOperator(io, (operator) => operator.lookup.prompt(name));
@@ -62,7 +60,6 @@ The author of tea-note earns 70 percent of what new runs cost.`,
       summary: '0 to 100, or "default" for PROMPTD_AUTHOR_SHARE',
     },
   },
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const percent = readPercent(args.required("percent"));
     const [promptId = ""] = args.positionals;

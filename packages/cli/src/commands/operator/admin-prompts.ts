@@ -28,7 +28,6 @@ Published 1.`,
       summary: "write the promptId into files that have none, so that their titles can change",
     },
   },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const author = args.required("author");
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
@@ -93,7 +92,6 @@ export const promptUnpublish: Command = {
   session: `$ promptd admin prompt unpublish 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 is unpublished.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const result = await runAsOperator(io, (operator) => operator.prompts.unpublish(args.positionals[0] ?? ""));
     io.result(result, `${result.promptId} is unpublished.`);
@@ -106,7 +104,6 @@ export const promptRepublish: Command = {
   session: `$ promptd admin prompt republish 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 is published.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const result = await runAsOperator(io, (operator) => operator.prompts.republish(args.positionals[0] ?? ""));
     io.result(result, `${result.promptId} is published.`);

@@ -28,7 +28,6 @@ export const promptCheck: Command = {
   session: `$ promptd prompt check tea.prompt.md
 tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8)`,
   options: { here: { type: "boolean", summary: "do not ask a server" } },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const files = read.flatMap((file) => ("why" in file ? [] : [file]));

@@ -16,7 +16,6 @@ ${WHERE}`,
 inputs.tone.default: "calm" -> "bright"
 price: about 2 credits, at most 8`,
   options: AUTHOR_OPTION,
-  positionals: { min: 1, max: 2 },
   run: async (args, io) => {
     const diff = await readDiff(args, io);
     if (diff === null) io.result(null, "Nothing is published under this file's id or slug: it would be a new prompt.");

@@ -21,7 +21,6 @@ Created 1.`,
     from: { type: "string", value: "FORMAT", isRequired: true, summary: "the format of the files" },
     out: { type: "string", value: "DIR", isRequired: true, summary: "where the prompt files go" },
   },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const from = args.required("from");
     const out = args.required("out");

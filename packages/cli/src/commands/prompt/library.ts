@@ -63,7 +63,6 @@ Wrote prompts/tea-poem.prompt.md.`,
     out: { type: "string", value: "DIR|FILE", summary: "where to write it; in a folder, the file is SLUG.prompt.md" },
     force: { type: "boolean", summary: "overwrite a file with different contents" },
   },
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const [name = ""] = args.positionals;
     const stored = await runOnServerOrLocally<StoredFile>(args, io, {

@@ -23,7 +23,6 @@ A run with these inputs costs: at most 8 credits`,
     here: { type: "boolean", summary: "do not ask a server" },
     prompt: { type: "string", value: "TITLE|SLUG", summary: "which prompt to show, if the file contains several" },
   },
-  positionals: { min: 1, max: 1 },
   run: async (args, io) => {
     const file = await requirePromptFile(args.positionals[0] ?? "", io);
     const request = {

@@ -35,7 +35,6 @@ new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
     },
     force: { type: "boolean", summary: "overwrite a draft saved by somebody else" },
   },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const [pushed, failures]: [Pushed[], string[]] = [[], read.flatMap((file) => ("why" in file ? [file.why] : []))];

@@ -21,7 +21,6 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
   options: {
     here: { type: "boolean", summary: "call the models from this machine, with the provider keys in its settings" },
   },
-  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
     const tested = await runOnServerOrLocally(args, io, {

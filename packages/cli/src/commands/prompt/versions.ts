@@ -16,7 +16,6 @@ $ promptd prompt label tea-poem
 LABEL       VERSION  ID
 production  2        01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77`,
   options: { delete: { type: "boolean", summary: "delete the label" } },
-  positionals: { min: 1, max: 3 },
   run: async (args, io) => {
     const [name = "", label, version = "latest"] = args.positionals;
     const { signal } = io;
@@ -49,7 +48,6 @@ export const promptRollback: Command = {
   session: `$ promptd prompt rollback tea-poem 2 --note "The third was too long"
 Published version 4 of tea-poem, identical to version 2.`,
   options: { note: { type: "string", value: "TEXT", summary: "why; callers see it with the version" } },
-  positionals: { min: 2, max: 2 },
   run: async (args, io) => {
     const [name = "", version = ""] = args.positionals;
     await withManagement(io, async (manage) => {

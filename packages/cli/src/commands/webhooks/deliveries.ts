@@ -16,7 +16,6 @@ DELIVERY                              TIME                 EVENT         STATE  
     state: { type: "string", value: "STATE", summary: `only ${DELIVERY_STATES.join(", ")}` },
     limit: { type: "string", short: "n", value: "N", summary: "1 to 50 (default: 10)" },
   },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const state = args.text("state");
     const query = {
@@ -44,7 +43,6 @@ export const webhooksRepeat: Command = {
   session: `$ promptd webhooks repeat 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a 01a1f9a0-7c10-7b42-9d03-1f6e0a4c8b57
 run.finished will be sent again. To see the response: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {},
-  positionals: { min: 2, max: 2 },
   async run(args, io) {
     const params = { ...webhookOf(args), deliveryId: args.positionals[1] ?? "" };
     const call = { params, signal: io.signal };
@@ -59,7 +57,6 @@ export const webhooksTest: Command = {
   session: `$ promptd webhooks test 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 webhook.test will be sent. To see the response: promptd webhooks deliveries 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const params = webhookOf(args);
     const call = { params, signal: io.signal };

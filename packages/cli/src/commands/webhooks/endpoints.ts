@@ -40,7 +40,6 @@ Created 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a. The secret is shown only once.`,
       summary: `${WEBHOOK_EVENTS.join(", ")} (default: all)`,
     },
   },
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const named = args.list("event").map((name) => wordOf<WebhookEventName>("--event", name, WEBHOOK_EVENTS));
     const body = { url: args.positionals[0] ?? "", events: named.length === 0 ? [...WEBHOOK_EVENTS] : named };
@@ -57,7 +56,6 @@ export const webhooksRemove: Command = {
   session: `$ promptd webhooks remove 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
 Deleted the webhook for https://example.org/events.`,
   options: {},
-  positionals: { min: 1, max: 1 },
   async run(args, io) {
     const call = { params: webhookOf(args), signal: io.signal };
     const removed = await withManagement(io, (manage) => manage.send("deleteWebhook", call));
