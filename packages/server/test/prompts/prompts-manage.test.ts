@@ -1,5 +1,6 @@
 /** Publishing over the management API: drafts, versions, labels, rollbacks, test runs, and what others see of them. */
 import type { OwnPrompt, PromptPublication } from "@promptd/contract/manage";
+import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
@@ -73,6 +74,19 @@ describe("a draft", () => {
     expect(title).toBe("Untitled prompt");
     expect((await ada.client.send("checkPromptFile", { body: { source } })).faults.length).toBeGreaterThan(0);
     await ada.client.send("deleteDraft", { params: { promptId } });
+  });
+
+  test("of many prompts is checked as a whole, and the answer is sent in pieces", async () => {
+    const prompt = (n: number) => ({ title: `Prompt ${n}`, model: "sandbox/text", template: "Write about tea." });
+    const source = JSON.stringify({ promptd: 1, prompts: Array.from({ length: 300 }, (_, n) => prompt(n)) });
+    const answer = await ada.client.request({
+      method: "POST",
+      path: "/manage/v1/prompt-files/check",
+      body: { source },
+    });
+    expect([answer.httpStatus, answer.headers.get("content-length")]).toEqual([200, null]);
+    const { prompts, faults } = manageSchemas.checkPromptFile.data.parse(dataOf(answer));
+    expect([prompts.length, prompts[299]?.title, faults]).toEqual([300, "Prompt 299", []]);
   });
 
   test("is not overwritten by an editor with an older revision", async () => {

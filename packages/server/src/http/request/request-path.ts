@@ -1,15 +1,23 @@
 /** The path of every request: its steps in order. Each step may refuse the request by throwing a Problem. */
+import { Readable } from "node:stream";
 import type { Credential } from "@promptd/contract";
 import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { memberOf } from "../../platform/json.ts";
 import { Problem } from "../../platform/problem.ts";
-import { successText } from "../response/envelope.ts";
+import { hasManyItems, successPieces, successText } from "../response/envelope.ts";
 import { compress } from "../response/compress.ts";
 import { preflightHeaders, type Headers } from "../response/response-headers.ts";
 import { answersUnread, serverBusy, tooManyOpen, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
-import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
+import type {
+  Admission,
+  AdmissionRequest,
+  Authenticators,
+  EndpointInput,
+  StreamAnswer,
+  WriteAudit,
+} from "../endpoint.ts";
 import type { Exchange, ExchangeSetup } from "./exchange.ts";
 import type { OwnerCounts } from "../owner-counts.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
@@ -230,10 +238,16 @@ function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<
     const { status = 200, data, headers } = given;
     if (checkResponses && status !== 304) schemas?.data.parse(data);
     exchange.runId = runIdOf(data) ?? exchange.runId;
+    if (status === 200 && headers === undefined && hasManyItems(data)) return exchange.sendStream(inPieces(data));
     const text = successText(data);
     if (isForPages(exchange) && status === 200) return sendCompressed(exchange, text, headers);
     exchange.sendJson(status, text, headers);
   }
+}
+
+function inPieces(data: object): StreamAnswer {
+  const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+  return { status: 200, headers, body: Readable.from(successPieces(data), { objectMode: false }) };
 }
 
 /** Whether a page reads it. Answers to writes may hold a secret next to text that others chose: never compress them. */
