@@ -37,8 +37,17 @@ const URL_DEFAULT = "http://127.0.0.1:8787";
 export function configDirectory(env: CommandIo["env"]): string {
   const chosen = present(env["XDG_CONFIG_HOME"]);
   // The XDG specification says to ignore a relative path.
-  const base = chosen !== null && isAbsolute(chosen) ? chosen : join(present(env["HOME"]) ?? homedir(), ".config");
+  const base = chosen !== null && isAbsolute(chosen) ? chosen : join(present(env["HOME"]) ?? findHome(), ".config");
   return join(base, "promptd");
+}
+
+/** A user without HOME and without a passwd entry has no home: `/`, as in a container. */
+function findHome(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
 }
 
 export function configPath(env: CommandIo["env"]): string {

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { createTestCertificate } from "../../server/test/support/test-certificate.ts";
@@ -42,6 +43,21 @@ test("a command in its own process: a document on stdout, exit code 0, and the s
     stdout: '{\n  "rows": []\n}\n',
     stderr: "",
   });
+});
+
+/** Only root can become a user without a passwd entry. */
+test.runIf(process.getuid?.() === 0)("a user without a home folder can use settings of the environment", async () => {
+  const module = new URL("../src/user-config.ts", import.meta.url).href;
+  const connection = '{ PROMPTD_URL: "http://127.0.0.1:1", PROMPTD_API_KEY: "pd_key" }';
+  const script = `const { readConnection } = await import("${module}");
+    process.setuid(54_321);
+    console.log((await readConnection(${connection})).apiKey);`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=promptd-source", "--input-type=module", "--eval", script],
+    { env: { PATH: process.env["PATH"] ?? "" } },
+  );
+  expect(stdout).toBe("pd_key\n");
 });
 
 test("a failure in its own process: nothing on stdout, a sentence on stderr, exit code 1", async () => {
