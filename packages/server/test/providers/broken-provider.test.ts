@@ -168,7 +168,7 @@ describe("through the policy, on a real database", () => {
     });
     const begun = performance.now();
     const outcome = await callerAt(url)({ deadlineMs: performance.now() + 300 });
-    expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
+    expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time. Try again later." });
     expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on forever
   });
 
@@ -209,7 +209,10 @@ describe("through the policy, on a real database", () => {
       socket.resetAndDestroy();
     });
     const call = callerAt(url);
-    expect(await call()).toMatchObject({ kind: "failed", message: "The model provider could not be reached." });
+    expect(await call()).toMatchObject({
+      kind: "failed",
+      message: "The model provider could not be reached. Try again later.",
+    });
     expect(sends).toBe(2);
     expect(await call({ model: "openai/gpt-image-2" })).toMatchObject({ kind: "failed" });
     expect(sends).toBe(3);

@@ -133,7 +133,7 @@ describe("a provider that never responds", () => {
       catalogue: { ...catalogue, find: () => entry, isEnabled: () => true },
     });
     const outcome = await call({ model: entry.model, prompt: "hello", deadlineMs: performance.now() + 300 });
-    expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
+    expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time. Try again later." });
     expect(server.received.length).toBeLessThanOrEqual(1); // 0: the deadline came before the connection
   });
 });

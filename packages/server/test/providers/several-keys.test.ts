@@ -53,7 +53,10 @@ describe.each([
 test("if all keys are rejected, the model's runs wait as with a single key", async () => {
   const failure = { status: 401, code: "invalid_api_key" };
   const { call, used } = await open({ first: failure, second: failure });
-  expect(await call()).toMatchObject({ kind: "failed", message: "The model provider is not available." });
+  expect(await call()).toMatchObject({
+    kind: "failed",
+    message: "The model provider is not available. Ask an operator of this server.",
+  });
   expect(await call()).toMatchObject({ kind: "later" });
   expect(used()).toEqual(["first", "second"]);
 });

@@ -103,7 +103,9 @@ describe("the price of a run", () => {
     const answer = await postRun(caller.client, bodyOf(promptVersionId, { do: "refuse" }));
     expect(answer.httpStatus).toBe(200);
     expect(runOf(answer)).toMatchObject({ runStatus: "failed", tokens: 0 });
-    expect(runOf(answer).outputs).toEqual([{ type: "error", data: "The model declined this request." }]);
+    expect(runOf(answer).outputs).toEqual([
+      { type: "error", data: "The model declined this request. Change the inputs." },
+    ]);
     expect((await caller.client.runs.list({ limit: 1 })).rows[0]).toMatchObject({ runStatus: "failed", credits: 0 });
     expect(await credits()).toBe(before);
   });
@@ -191,7 +193,7 @@ describe("a run of several steps", () => {
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { hero: "a cat" }));
     expect(run).toMatchObject({ runStatus: "failed", tokens: 0 });
     expect(run.outputs).toEqual([
-      { type: "error", data: "The model declined this request." },
+      { type: "error", data: "The model declined this request. Change the inputs." },
       { type: "error", data: "Skipped: step 'draft' failed." },
     ]);
   });

@@ -148,7 +148,7 @@ describe("with a worker in another process", () => {
     const run = await caller.client.runs.create(bodyOf(promptVersionId, { do: "quota" }));
     expect(run).toMatchObject({
       runStatus: "failed",
-      outputs: [{ type: "error", data: "The model provider is not available." }],
+      outputs: [{ type: "error", data: "The model provider is not available. Ask an operator of this server." }],
     });
     expect((await caller.client.runs.create(bodyOf(version, { do: "tokens=2" }))).runStatus).toBe("succeeded");
   });

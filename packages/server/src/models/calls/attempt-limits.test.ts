@@ -46,7 +46,7 @@ const hang = (_call: ModelCall, signal: AbortSignal): Promise<ModelResult> =>
 
 test("a call ends at its model's own time limit, long before the run's deadline", async () => {
   const { call } = openCaller({ answer: hang, timeoutMs: 50 });
-  expect(await call()).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
+  expect(await call()).toMatchObject({ kind: "failed", message: "The model did not answer in time. Try again later." });
 });
 
 test("a canceled run's call is aborted at the provider with the same reason", async () => {
@@ -147,7 +147,10 @@ test("a model that its provider does not offer is for the operator to fix: the l
     },
     catalogue: { ...SANDBOX_CATALOGUE, find },
   });
-  expect(await call()).toMatchObject({ kind: "failed", message: "The model is not available." });
+  expect(await call()).toMatchObject({
+    kind: "failed",
+    message: "The model is not available. Ask an operator of this server.",
+  });
   expect(logged).toHaveBeenCalledWith(
     expect.objectContaining({ httpStatus: 404, successor: "double/next", model: "sandbox/text" }),
     expect.stringContaining("does not offer this model"),

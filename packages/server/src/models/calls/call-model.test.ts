@@ -118,14 +118,14 @@ describe("a call", () => {
   test("that hangs ends at the run's deadline, and is not made again", async () => {
     const { call, sends } = openCaller();
     const outcome = await call("sandbox: hang", { deadlineMs: performance.now() + 50 });
-    expect(outcome).toEqual(failedWith("The model did not answer in time."));
+    expect(outcome).toEqual(failedWith("The model did not answer in time. Try again later."));
     expect((await sends()).map((row) => row.outcome)).toEqual(["timeout"]);
   });
 
   test("is not made when the deadline has passed", async () => {
     const { call } = openCaller();
     expect(await call("hi", { deadlineMs: performance.now() - 1 })).toEqual(
-      failedWith("The model did not answer in time."),
+      failedWith("The model did not answer in time. Try again later."),
     );
   });
 
@@ -146,14 +146,14 @@ describe("a call", () => {
 describe("a failure that another call cannot fix is reported at once with its message:", () => {
   test.each([
     ["error=400", "The model provider did not accept this request."],
-    ["error=404", "The model is not available."],
+    ["error=404", "The model is not available. Ask an operator of this server."],
     ["error=422", "The model provider did not accept this request."],
-    ["error=413", "The prompt is too long for this model."],
-    ["error=401", "The model provider is not available."],
-    ["error=403", "The model provider is not available."],
-    ["quota", "The model provider is not available."],
-    ["refuse", "The model declined this request."],
-    ["empty", "The model returned nothing."],
+    ["error=413", "The prompt is too long for this model. Use shorter inputs."],
+    ["error=401", "The model provider is not available. Ask an operator of this server."],
+    ["error=403", "The model provider is not available. Ask an operator of this server."],
+    ["quota", "The model provider is not available. Ask an operator of this server."],
+    ["refuse", "The model declined this request. Change the inputs."],
+    ["empty", "The model returned nothing. Try again or change the inputs."],
     ["partial=0", "The model provider did not accept this request."],
     ["size=9000", "The model's answer is too large."],
     ["dely=5", "Sandbox: unknown or invalid directive 'dely=5'."],
@@ -173,7 +173,7 @@ describe("a failure that may have been billed", () => {
 
   test("is never retried for an image or a video", async () => {
     const image = openCaller();
-    const message = "The model provider could not be reached.";
+    const message = "The model provider could not be reached. Try again later.";
     expect(await image.call("sandbox: reset", { model: "sandbox/image" })).toEqual(failedWith(message));
     expect(await image.sends()).toHaveLength(1);
     const video = openCaller();

@@ -101,6 +101,8 @@ describe("a video", () => {
   });
 
   test("that the provider refuses is declined", async () => {
-    expect(await openCaller().call("sandbox: refuse", video)).toEqual(failedWith("The model declined this request."));
+    expect(await openCaller().call("sandbox: refuse", video)).toEqual(
+      failedWith("The model declined this request. Change the inputs."),
+    );
   });
 });
