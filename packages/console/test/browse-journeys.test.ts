@@ -462,6 +462,7 @@ describe.skipIf(findBrowser() === null)("when something interrupts", () => {
       await page.getByLabel("Word").fill("gone");
       await page.getByRole("button", { name: /^Run/ }).click();
       await page.getByText("You were not charged.").waitFor();
+      await page.getByText(/^Free, \d+ credits? released$/).waitFor();
       await expect.poll(() => balance.innerText()).toBe(before);
 
       let reads = 0;

@@ -10,7 +10,7 @@ const FULL = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "me
 export const formatWhole = (value: number) => WHOLE.format(value);
 export const formatCompact = (value: number) => (value < 10_000 ? WHOLE.format(value) : COMPACT.format(value));
 
-/** Formats an amount. For a price, use `formatCredits`. */
+/** Formats an amount. For a price or a charge, use `formatCredits`. */
 export const countCredits = (credits: number) => `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
 export const formatCredits = (credits: number) => (credits === 0 ? "free" : countCredits(credits));
 

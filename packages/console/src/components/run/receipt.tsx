@@ -1,6 +1,6 @@
 import type { ManagedRun } from "@promptd/contract/manage";
 import { isFinal } from "../../api.ts";
-import { countCredits, formatWhole } from "../format.ts";
+import { countCredits, formatCredits, formatWhole } from "../format.ts";
 import { Facts, type Fact } from "../facts.tsx";
 
 interface ReceiptProps {
@@ -27,7 +27,7 @@ export function Receipt({ run: { receipt, runStatus, answeredBy } }: ReceiptProp
     ...(isLive ? [] : [{ label: "Released", value: countCredits(receipt.givenBack) }]),
     {
       label: isLive ? "Charged at the end" : "Charged",
-      value: isLive ? `at most ${countCredits(receipt.held)}` : countCredits(receipt.charged),
+      value: isLive ? `at most ${countCredits(receipt.held)}` : formatCredits(receipt.charged),
       isSum: true,
     },
   ];

@@ -3,7 +3,7 @@ import type { InstallationRunRow, ManagedRunRow } from "@promptd/contract/manage
 import { Link } from "@tanstack/react-router";
 import { memo } from "react";
 import { isFinal } from "../../api.ts";
-import { countCredits, formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
+import { formatCredits, formatDuration, formatTime, formatWhole, tookMsOf } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
 import { Table, Td } from "../ui/table.tsx";
 import { RunState } from "./run-state.tsx";
@@ -72,7 +72,7 @@ interface RowProps {
 
 /** On a phone, in place of the columns. */
 function costOf({ runStatus, credits }: ManagedRunRow, tookMs: number | null): string {
-  const cost = credits === null ? ["free"] : isFinal(runStatus) ? [countCredits(credits)] : [];
+  const cost = credits === null || isFinal(runStatus) ? [formatCredits(credits ?? 0)] : [];
   return [...cost, ...(tookMs === null ? [] : [formatDuration(tookMs)])].join(", ");
 }
 
@@ -134,7 +134,7 @@ const Row = memo(function Row({ row, to, fault, created, account, accountEmail }
         {tookMs === null ? "" : formatDuration(tookMs)}
       </Td>
       <Td num from="sm">
-        {row.credits === null ? "free" : isFinal(row.runStatus) ? formatWhole(row.credits) : ""}
+        {row.credits ? formatWhole(row.credits) : row.credits === null || isFinal(row.runStatus) ? "free" : ""}
       </Td>
       <Td num>
         <time dateTime={row.createdAt} title={row.createdAt}>

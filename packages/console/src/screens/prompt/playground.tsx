@@ -237,7 +237,9 @@ function Result({ runId, prompt, isNew }: ResultProps) {
               ? "Free"
               : tookMs === null
                 ? `${countCredits(held)} held`
-                : `Charged ${formatWhole(charged)} of the ${countCredits(held)} held`}
+                : charged === 0
+                  ? `Free, ${countCredits(held)} released`
+                  : `Charged ${formatWhole(charged)} of the ${countCredits(held)} held`}
           </span>
           <code className="ml-auto truncate">{data.runId}</code>
         </>
