@@ -80,23 +80,28 @@ function contours(random: Random): ReactNode[] {
 
 function tiles(random: Random): ReactNode[] {
   const size = 40;
-  const shapes: ReactNode[] = [];
+  const grounds: ReactNode[] = [];
+  const quarters: ReactNode[] = [];
   for (let x = 0; x < W; x += size) {
     for (let y = 0; y < H; y += size) {
       const ground = Math.floor(random() * 6);
       const degrees = Math.floor(random() * 4) * 90;
-      shapes.push(
-        <g key={`${x} ${y}`} transform={`rotate(${degrees} ${x + size / 2} ${y + size / 2})`}>
-          <rect className={tone(ground)} x={x} y={y} width={size + 0.5} height={size + 0.5} />
-          <path
-            className={tone(ground + 1 + Math.floor(random() * 4))}
-            d={`M${x} ${y}h${size}a${size} ${size} 0 0 1 ${-size} ${size}z`}
-          />
-        </g>,
+      const key = `${x} ${y}`;
+      // Both overlap their neighbors, because what is below would show between their edges.
+      grounds.push(
+        <rect key={`g${key}`} className={tone(ground)} x={x} y={y} width={size + 0.5} height={size + 0.5} />,
+      );
+      quarters.push(
+        <path
+          key={`q${key}`}
+          className={tone(ground + 1 + Math.floor(random() * 4))}
+          d={`M${x - 0.5} ${y - 0.5}h${size + 0.5}v0.5a${size} ${size} 0 0 1 ${-size} ${size}h-0.5z`}
+          transform={`rotate(${degrees} ${x + size / 2} ${y + size / 2})`}
+        />,
       );
     }
   }
-  return shapes;
+  return [...grounds, ...quarters];
 }
 
 const FAMILIES = [strata, arcs, folds, contours, tiles] as const;
