@@ -234,6 +234,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       await server.app.db.query(use, [`${apiKey.slice(0, 8)}…${apiKey.slice(-4)}`]); // it is written once a minute
       await page.reload();
       await page.getByRole("row", { name: /shop-backend .*203\.0\.113\.24/ }).waitFor();
+      expect(await page.getByRole("link", { name: "Show revoked keys" }).count()).toBe(0); // there are none
       await page.getByRole("button", { name: "Actions for shop-backend" }).click();
       await page.getByRole("menuitem", { name: "Revoke key" }).click();
       await page

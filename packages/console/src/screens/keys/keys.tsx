@@ -4,7 +4,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { KEYS, keysQuery } from "../../api.ts";
-import { hasNothing, ListPanel } from "../../components/list-panel.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -58,8 +58,10 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
   const { revoked = "without" } = useSearch({ from: "/inside/keys" });
   const keys = useInfiniteQuery(keysQuery(revoked));
   const { data: use } = useQuery(runsOfKeysQuery);
-  // An account without keys may have had some.
-  const all = useInfiniteQuery({ ...keysQuery("with"), enabled: hasNothing(keys) });
+  const all = useInfiniteQuery(keysQuery("with"));
+  const hasRevoked =
+    all.hasNextPage || all.data?.pages.some(({ rows }) => rows.some(({ state }) => state === "revoked")) === true;
+  const others = hasRevoked ? <OtherKeys revoked={revoked} /> : null;
   const empty = (
     <Empty
       icon={KeyRound}
@@ -67,7 +69,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
       action={
         <>
           <Button onClick={onCreate}>Create key</Button>
-          {all.data === undefined || hasNothing(all) ? null : <OtherKeys revoked={revoked} />}
+          {others}
         </>
       }
     >
@@ -82,7 +84,7 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
       empty={empty}
       note={(rows) => (
         <>
-          {formatWhole(rows)} shown, newest first <OtherKeys revoked={revoked} />
+          {formatWhole(rows)} shown, newest first {others}
         </>
       )}
     >
