@@ -39,7 +39,7 @@ function Account({ account }: { readonly account: AccountDetail }) {
         <div className="grid gap-1">
           <h2 className="text-16! [overflow-wrap:anywhere]">{name ?? email}</h2>
           <p className="text-12 text-dim">
-            {email} · since {formatDay(createdAt)}
+            {name === null ? "" : `${email} · `}since {formatDay(createdAt)}
           </p>
         </div>
         <div className="flex flex-wrap gap-2">
@@ -80,7 +80,8 @@ function Account({ account }: { readonly account: AccountDetail }) {
   );
 }
 
-function Details({ account: { accountId, credits, members, plan, planUntil } }: { readonly account: AccountDetail }) {
+function Details({ account }: { readonly account: AccountDetail }) {
+  const { accountId, email, credits, members, plan, planUntil } = account;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-2">
       <Panel title="Account">
@@ -95,7 +96,10 @@ function Details({ account: { accountId, credits, members, plan, planUntil } }: 
       </Panel>
       <Panel title="Members">
         {members.length === 0 ? (
-          <p className="text-dim">No one signs in to this account. It is used only through its API keys.</p>
+          <p className="text-dim">
+            No one has signed in to this account. To create a link that signs its owner in, run{" "}
+            <code className="text-12">promptd admin sign-in-link --user {email}</code> on the server.
+          </p>
         ) : (
           <Facts
             facts={members.map((member) => ({
