@@ -389,6 +389,7 @@ describe("open", () => {
   test.each([
     [[], "/"],
     [["credits"], "/credits"],
+    [["operator"], "/operator"],
     [["cat-poem"], "/p/cat-poem"],
     [[RUN], `/runs/${RUN}`],
   ])("%j leads to %s", async (argv, path) => {

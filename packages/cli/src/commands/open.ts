@@ -9,6 +9,8 @@ const PAGES: Readonly<Record<string, string>> = {
   credits: "/credits",
   settings: "/settings",
   author: "/author",
+  docs: "/docs",
+  operator: "/operator",
 };
 
 export const open: Command = {
