@@ -48,7 +48,7 @@ export function OverviewSection() {
               { label: "Search", value: readiness.data["search"] === "ok" ? "loaded" : "loading" },
               {
                 label: "Mail",
-                value: `${system.data.mail.waiting} waiting`,
+                value: session.data.features.mail ? `${system.data.mail.waiting} waiting` : "not set up",
               },
             ]}
           />
