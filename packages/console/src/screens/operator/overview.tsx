@@ -78,15 +78,18 @@ function Problems({ problems, models }: ProblemsProps) {
             ? "Everything works. One thing needs attention."
             : `Everything works. ${problems.length} things need attention.`;
   return (
-    <section role="status" className="grid gap-3">
-      <h2 className="flex items-center gap-2 text-16!">
-        {urgent > 0 ? (
-          <CircleAlert aria-hidden className="size-4 shrink-0 text-bad" strokeWidth={1.75} />
-        ) : (
-          <CircleCheck aria-hidden className="size-4 shrink-0 text-ok" strokeWidth={1.75} />
-        )}
-        {title}
-      </h2>
+    <section className="grid gap-3">
+      {/* The notes below it contain times and counts that change all the time. */}
+      <div role="status">
+        <h2 className="flex items-center gap-2 text-16!">
+          {urgent > 0 ? (
+            <CircleAlert aria-hidden className="size-4 shrink-0 text-bad" strokeWidth={1.75} />
+          ) : (
+            <CircleCheck aria-hidden className="size-4 shrink-0 text-ok" strokeWidth={1.75} />
+          )}
+          {title}
+        </h2>
+      </div>
       {problems.map((problem) => (
         <div
           key={problem.title}
