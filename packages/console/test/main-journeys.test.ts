@@ -188,6 +188,7 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
       await page.waitForURL(new RegExp(`id=${requestId}`));
       await page.getByRole("link", { name: "Fails at once" }).click();
       await page.getByRole("table", { name: "Provider calls" }).waitFor();
+      await page.getByText("Test the model. If the test succeeds, the prompt’s").waitFor();
       await page.getByText("The caller saw:").waitFor();
       await page.getByRole("link", { name: /caller-\d+@example\.org/ }).click();
       await page.getByRole("button", { name: "Grant credits" }).click();

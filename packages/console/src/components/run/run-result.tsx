@@ -70,9 +70,20 @@ function FileExpiry({ outputs }: Pick<ManagedRun, "outputs">) {
 }
 
 /** Adds what the outputs do not say: that a failed run cost nothing, and that no AI model was called. */
-function About({ run: { runStatus, receipt, model } }: { readonly run: ManagedRun }) {
+function About({ run: { runId, runStatus, receipt, model } }: { readonly run: ManagedRun }) {
   const { data: session } = useQuery(sessionQuery);
-  if (runStatus === "failed" && receipt.charged === 0) return <p className="text-dim">You were not charged.</p>;
+  if (runStatus === "failed" && receipt.charged === 0) {
+    return (
+      <p className="text-dim">
+        You were not charged.{" "}
+        {session?.person.isOperator === true ? (
+          <Link to="/operator/runs/$runId" params={{ runId }} className="text-accent underline">
+            See the cause and what can help
+          </Link>
+        ) : null}
+      </p>
+    );
+  }
   if (!model.startsWith("sandbox/")) return null;
   return (
     <p className="text-12 text-dim">

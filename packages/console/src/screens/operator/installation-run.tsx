@@ -11,7 +11,7 @@ import { Timeline } from "../../components/run/timeline.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td } from "../../components/ui/table.tsx";
-import { causeWords } from "./cause-words.ts";
+import { causeAdvice, causeWords } from "./cause-words.ts";
 import { installationRunQuery } from "./queries.ts";
 
 export function InstallationRunSection() {
@@ -31,6 +31,7 @@ export function InstallationRunSection() {
 
 function Found({ run }: { readonly run: InstallationRun }) {
   const tookMs = tookMsOf(run);
+  const advice = run.cause === null ? null : causeAdvice(run.cause);
   return (
     <>
       <header className="grid gap-1">
@@ -51,6 +52,7 @@ function Found({ run }: { readonly run: InstallationRun }) {
       </header>
       {run.cause === null ? null : (
         <Failure title={causeWords(run.cause)} requestId={run.requestId}>
+          {advice === null ? null : <p className="pb-1">{advice}</p>}
           {run.causeDetail === null ? null : `${run.causeDetail}. `}
           <code className="text-12">{run.cause}</code>. The caller saw: {run.error}
         </Failure>

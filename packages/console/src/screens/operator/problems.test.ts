@@ -71,7 +71,7 @@ test("a model whose calls fail for another cause is one problem, which says sinc
   expect(findProblems(known)).toEqual([
     {
       title: `openai/gpt-5.2 has been failing since about ${since}`,
-      note: "6 of 8 calls failed in the last hour. Last failure: The provider is overloaded.",
+      note: "6 of 8 calls failed in the last hour. Last failure: The provider is overloaded. It usually passes. If it lasts, switch the model off: fallbacks then answer at once.",
       isUrgent: true,
       model: "openai/gpt-5.2",
       hasRuns: true,

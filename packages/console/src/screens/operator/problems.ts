@@ -1,7 +1,7 @@
 /** What is wrong now, as sentences: what an operator would want to be woken up for. */
 import type { AskedLink, ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
 import { formatDay, formatDuration, formatMinute, formatWhole } from "../../components/format.ts";
-import { causeWords } from "./cause-words.ts";
+import { causeAdvice, causeWords } from "./cause-words.ts";
 import type { Readiness } from "./queries.ts";
 
 export interface Problem {
@@ -95,17 +95,14 @@ function hasRecovered({ history }: ModelHealth): boolean {
   return latest !== undefined && latest.failed < latest.calls;
 }
 
-/** What to do about each. A single failure is reported, because every further run fails too. */
-const ACCOUNT_CAUSES: ReadonlyMap<string, string> = new Map([
-  ["credentials", "Check the provider’s API key in the settings."],
-  ["quota", "Add credit to the account at the provider."],
-]);
+/** A single failure is reported, because every further run fails too. */
+const ACCOUNT_CAUSES: ReadonlySet<string> = new Set(["credentials", "quota"]);
 
 function accountProblem({ cause, model, runs }: SystemState["failures"][number]): Problem {
   const failed = `${formatWhole(runs)} ${runs === 1 ? "run has" : "runs have"} failed in the last hour.`;
   return {
     title: `${model}: ${causeWords(cause)}`,
-    note: `${failed} ${ACCOUNT_CAUSES.get(cause) ?? ""}`,
+    note: `${failed} ${causeAdvice(cause) ?? ""}`,
     isUrgent: true,
     model,
     hasRuns: true,
@@ -131,13 +128,15 @@ function modelProblem(health: ModelHealth, nowMs: number): Problem[] {
   if (failed < CALLS_MIN || !isBad(health)) return [];
   const since = failingSince(health, nowMs);
   const counts = `${formatWhole(failed)} of ${formatWhole(calls)} calls failed in the last hour.`;
-  const last = `Last failure: ${causeWords(lastFailure?.outcome ?? "unknown")}.`;
+  const cause = lastFailure?.outcome ?? "unknown";
+  const last = `Last failure: ${causeWords(cause)}.`;
   if (since === null) {
     const note = `${counts} ${last} Its latest calls succeeded.`;
     return [{ title: `${model} was failing`, note, isUrgent: false, model, hasRuns: true }];
   }
   const title = `${model} has been failing ${since}`;
-  return [{ title, note: `${counts} ${last}`, isUrgent: true, model, hasRuns: true }];
+  const note = [counts, last, causeAdvice(cause) ?? ""].join(" ").trim();
+  return [{ title, note, isUrgent: true, model, hasRuns: true }];
 }
 
 function mailProblems({ mail }: SystemState): Problem[] {
