@@ -238,10 +238,9 @@ function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): Promise<
     const { status = 200, data, headers } = given;
     if (checkResponses && status !== 304) schemas?.data.parse(data);
     exchange.runId = runIdOf(data) ?? exchange.runId;
+    if (isForPages(exchange) && status === 200) return sendCompressed(exchange, successText(data), headers);
     if (status === 200 && headers === undefined && hasManyItems(data)) return exchange.sendStream(inPieces(data));
-    const text = successText(data);
-    if (isForPages(exchange) && status === 200) return sendCompressed(exchange, text, headers);
-    exchange.sendJson(status, text, headers);
+    exchange.sendJson(status, successText(data), headers);
   }
 }
 
