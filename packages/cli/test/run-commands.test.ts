@@ -375,7 +375,7 @@ describe("runs", () => {
     outputs: [],
     runStatus: "succeeded",
     credits: 12,
-    runName: "Cat\u0007 portrait",
+    runName: "Cat\u0007\u202e portrait",
     createdAt: "2026-11-20T10:15:30.123Z",
   };
 
@@ -406,10 +406,10 @@ describe("runs", () => {
       `GET /v1/runs?limit=2&status=succeeded&since=${Date.UTC(2026, 10, 20)}&until=1795169730&startingAfter=${RUN}&include=batch`,
     );
     expect(stdout).toBe(`RUN                                   STATUS     CREDITS  CREATED              NAME
-${RUN}  succeeded  12       2026-11-20 10:15:30  Cat\\u0007 portrait
-${RUN}  succeeded  free     2026-11-20 10:15:30  Cat\\u0007 portrait
-${RUN}  failed     free     2026-11-20 10:15:30  Cat\\u0007 portrait
-${RUN}  running             2026-11-20 10:15:30  Cat\\u0007 portrait
+${RUN}  succeeded  12       2026-11-20 10:15:30  Cat\\u0007\\u202e portrait
+${RUN}  succeeded  free     2026-11-20 10:15:30  Cat\\u0007\\u202e portrait
+${RUN}  failed     free     2026-11-20 10:15:30  Cat\\u0007\\u202e portrait
+${RUN}  running             2026-11-20 10:15:30  Cat\\u0007\\u202e portrait
 
 More: promptd runs list --after ${RUN}
 `);
@@ -432,7 +432,7 @@ More: promptd runs list --after ${RUN}
     const { run } = await setup({ "GET /v1/runs": { data: { rows, hasMore: false } } });
     const lines = (await run("runs", "list")).stdout.trimEnd().split("\n");
     const column = lines[0]?.indexOf("BATCH") ?? 0;
-    expect(lines.map((line) => line.slice(column, -"Cat\\u0007 portrait".length).trim()).slice(1)).toEqual([
+    expect(lines.map((line) => line.slice(column, -"Cat\\u0007\\u202e portrait".length).trim()).slice(1)).toEqual([
       "topics",
       VERSION,
       "",
