@@ -3,5 +3,5 @@ import usual, { FAULT_TESTS } from "./vitest.config.ts";
 
 export default defineConfig({
   ...usual,
-  test: { ...usual.test, include: [FAULT_TESTS], exclude: configDefaults.exclude, testTimeout: 120_000 },
+  test: { ...usual.test, include: [FAULT_TESTS], exclude: configDefaults.exclude },
 });
