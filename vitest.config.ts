@@ -118,7 +118,7 @@ export default defineConfig({
     ],
     sequence: { sequencer: BusyThroughout },
     // Like `eventually` in the tests: a busy machine may need more than the default second.
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: { timeout: 90_000 } },
     testTimeout: 180_000,
     hookTimeout: 120_000,
   },

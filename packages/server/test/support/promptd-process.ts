@@ -144,7 +144,7 @@ export async function killLeftovers(): Promise<void> {
 }
 
 /** Polls a condition; the deadline only bounds a failing test. */
-export async function until(condition: () => Promise<boolean> | boolean, ms = 40_000): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, ms = 90_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error("the awaited condition never came true");
