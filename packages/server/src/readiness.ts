@@ -22,9 +22,10 @@ interface ReadinessOptions extends Pick<AppServices, "role" | "log" | "db" | "cl
 
 /**
  * Ready means: the database responds and accepts writes, its clock agrees with ours, files can be stored, and search,
- * which a worker does not need, is loaded. Each detail is "ok" or says what is wrong. A bucket that rejects files does not make a process unready: it is
- * the same for all processes, and a load balancer would have none left for requests that need no files. Weakened
- * durability does not either, nor does a missing worker, which only an API process checks for.
+ * which a worker does not need, is loaded. Each detail is "ok" or says what is wrong. A bucket that rejects files does
+ * not make a process unready: it is the same for all processes, and a load balancer would have none left for requests
+ * that need no files. Weakened durability does not either, nor does a missing worker, which only an API process checks
+ * for.
  */
 export function createReadiness({ role, log, db, clock, files, search }: ReadinessOptions) {
   let logged = "";
