@@ -294,6 +294,17 @@ describe("adjustments and earnings that meet", () => {
     expect(await rig.engine.db.query(faults, [author])).toEqual([]);
   });
 
+  test("hold what is being collected, even by an account that had no balance before", async () => {
+    const author = await rig.engine.createAccount();
+    const book = "insert into credit_earnings (account_id, run_id, author_id, hundredths) values ($1, $2, $3, 250)";
+    await rig.engine.db.query(book, [rig.account, rig.engine.newId(), author]);
+    const second = await meet(
+      (tx) => tx.query("select credit_collect($1)", [author]),
+      () => hold(rig.engine.newId(), 2, author),
+    );
+    expect([second, await balanceOf(author)]).toEqual([true, [2, 2]]);
+  });
+
   test("settle a run of an author whose balance is locked without waiting for it", async () => {
     const author = await rig.engine.createAccount(5);
     const run = rig.engine.newId();

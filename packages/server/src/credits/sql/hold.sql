@@ -49,6 +49,7 @@ create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount 
   p_author uuid, p_share int) returns boolean language plpgsql as $$
 declare
   v_posted bigint; v_held bigint;
+  v_is_collected boolean := false;
 begin
   perform credit_expire(p_account);
   loop
@@ -57,7 +58,8 @@ begin
       where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
       returning a.posted, a.held into v_posted, v_held;
     exit when found;
-    if credit_collect(p_account) = 0 then return false; end if;
+    if v_is_collected then return false; end if;
+    v_is_collected := credit_collect(p_account) = 0; -- also by another transaction, after the update above
   end loop;
   perform credit_holds_record(array[p_account], array[p_run], array[p_amount], array[p_budget], p_month, array[p_author],
     array[p_share], array[v_posted], array[v_held]);
