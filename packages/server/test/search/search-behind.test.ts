@@ -11,7 +11,7 @@ let fixture: SearchFixture;
 beforeEach(async () => {
   fixture = await openSearch();
   await fixture.publish(...Array.from({ length: MANY }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
-}, 60_000);
+});
 afterEach(() => fixture.close());
 
 const knowing = (): RemoteEmbedder => ({
@@ -37,7 +37,7 @@ function holdVectors() {
   return { db, read, release: () => mayRead.resolve() };
 }
 
-test("while the vectors of a new model are read, queries use the previous ones", { timeout: 60_000 }, async () => {
+test("while the vectors of a new model are read, queries use the previous ones", async () => {
   const held = holdVectors();
   const model = knowing();
   const search = fixture.openAnother({ db: held.db, embeddings: model });

@@ -120,6 +120,7 @@ export class ReplicaVectors {
   }
 
   async #readInto(matrix: VectorMatrix, embedder: string, docs: readonly number[]): Promise<void> {
+    if (docs.length === 0) return;
     const rows = await listVectorsOf(this.#db, embedder, docs);
     const slice = createTimeSlice();
     for (const { doc, vec } of rows) {
