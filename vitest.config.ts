@@ -120,6 +120,8 @@ export default defineConfig({
     // Like `eventually` in the tests: a busy machine may need more than the default second.
     expect: { poll: { timeout: 90_000 } },
     testTimeout: 180_000,
+    // If everything fails, for example without a browser, each test would wait for its time limit.
+    bail: jsonFile === undefined ? 0 : 20,
     hookTimeout: 120_000,
   },
 });

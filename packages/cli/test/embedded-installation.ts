@@ -1,7 +1,8 @@
 /** An installation with the embedded database, in its own initially empty directory. */
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createDirectory, until, type Environment } from "./operator-process.ts";
+import { until } from "../../server/test/support/promptd-process.ts";
+import { createDirectory, type Environment } from "./operator-process.ts";
 
 export interface EmbeddedInstallation {
   /** The parent of the data directory. */

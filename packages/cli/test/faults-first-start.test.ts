@@ -6,14 +6,8 @@ import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database/database.ts";
 import { startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
 import { createEmbeddedInstallation, type EmbeddedInstallation } from "./embedded-installation.ts";
-import {
-  createInstallation,
-  killLeftovers,
-  start,
-  until,
-  type Environment,
-  type OwnDatabase,
-} from "./operator-process.ts";
+import { createInstallation, killLeftovers, start, type Environment, type OwnDatabase } from "./operator-process.ts";
+import { until } from "../../server/test/support/promptd-process.ts";
 
 interface Serving {
   url: string | null;

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { COMPILE_CACHE, PROGRAM } from "../../server/test/support/promptd-process.ts";
 import { createTestDatabase } from "../../server/test/support/test-database.ts";
 import { runCommandHere } from "./run-here.ts";
@@ -117,13 +116,4 @@ export async function createInstallation(changes: Environment = {}): Promise<Own
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** Polls a condition. The deadline only bounds a failing test. */
-export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 25_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
-    await wait(20);
-  }
 }

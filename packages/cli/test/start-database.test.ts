@@ -16,10 +16,10 @@ import {
   run,
   runHere,
   start,
-  until,
   type Environment,
   type OwnDatabase,
 } from "./operator-process.ts";
+import { until } from "../../server/test/support/promptd-process.ts";
 
 interface Serving {
   url: string | null;

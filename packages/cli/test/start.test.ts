@@ -1,18 +1,20 @@
 /** promptd serve from the first start to Ctrl-C, with the embedded database, in its own processes. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { createEmbeddedInstallation, isAlive, type EmbeddedInstallation } from "./embedded-installation.ts";
-import { killLeftovers, readDocument, run, start, until, type Environment } from "./operator-process.ts";
-import { PROGRAM } from "../../server/test/support/promptd-process.ts";
+import { killLeftovers, readDocument, run, start, type Environment } from "./operator-process.ts";
+import { PROGRAM, until } from "../../server/test/support/promptd-process.ts";
 
 /** From util-linux: gives a program a terminal. */
 const SCRIPT = "/usr/bin/script";
+const execute = promisify(execFile);
 
 let own: EmbeddedInstallation;
 beforeEach(async () => {
@@ -39,14 +41,6 @@ async function serve(changes: Environment = {}, ...flags: string[]) {
   return { running, serving, stop };
 }
 
-async function shell(command: string): Promise<string> {
-  const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "inherit"] });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  expect((await once(child, "close"))[0]).toBe(0);
-  return output;
-}
-
 test("the first start prints the address, the demo key, and a request that works when pasted; the second start finds them again", async () => {
   const first = start(["serve"], own.environment);
   const printed = await first.printed(/^curl [^]*'\n$/m);
@@ -55,7 +49,10 @@ test("the first start prints the address, the demo key, and a request that works
   const curl = /^curl [^]*'$/m.exec(printed)?.[0] ?? "";
   expect(curl).toContain(key);
   expect(printed).toMatch(/^Demo account: +demo@promptd\.invalid$/m);
-  const answer = JSON.parse(await shell(curl)) as { status: string; data: { runId: string; runStatus: string } };
+  const answer = JSON.parse((await execute("sh", ["-c", curl])).stdout) as {
+    status: string;
+    data: { runId: string; runStatus: string };
+  };
   expect(answer).toMatchObject({ status: "SUCCESS", data: { runStatus: "succeeded" } });
   const { rows } = await createClient({ baseUrl: url, apiKey: key }).prompts.search("tea poem");
   expect(rows.length).toBeGreaterThan(0);
@@ -78,7 +75,8 @@ test("the first start prints the address, the demo key, and a request that works
 test.skipIf(!existsSync(SCRIPT))("a person at a terminal first sees the link that opens the console", async () => {
   const program = [process.execPath, PROGRAM, "serve"].map((word) => `'${word}'`).join(" ");
   const env = { PATH: process.env["PATH"], HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...own.environment };
-  const child = spawn(SCRIPT, ["-qfec", program, "/dev/null"], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(SCRIPT, ["-qfec", program, "/dev/null"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  onTestFinished(() => void child.kill());
   const ended = once(child, "close");
   const shown = Promise.withResolvers<string>();
   let screen = "";
@@ -103,6 +101,7 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is also forwarde
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "close");
+  onTestFinished(() => void child.kill()); // npm forwards it
   let output = "";
   const listens = Promise.withResolvers<void>();
   const hear = (chunk: Buffer): void => {

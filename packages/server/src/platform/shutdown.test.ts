@@ -31,8 +31,9 @@ async function start(drain: string): Promise<Stopping> {
     });
     console.log("ready");`;
   const child = spawn(process.execPath, ["--conditions=promptd-source", "--input-type=module", "-e", script], {
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stderr.pipe(process.stderr);
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const nextLine = async (): Promise<string> => String((await lines.next()).value);

@@ -11,8 +11,8 @@ import {
   readServerPid,
   serverPid,
   startUser,
-  until,
 } from "../platform/embedded-process.ts";
+import { until } from "../support/promptd-process.ts";
 
 afterEach(cleanUp);
 

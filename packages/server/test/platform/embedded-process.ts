@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { chown, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { openConnection } from "../../src/platform/database/database.ts";
-import { COMPILE_CACHE } from "../support/promptd-process.ts";
+import { COMPILE_CACHE, until } from "../support/promptd-process.ts";
 
 export const NOBODY = 65_534;
 export const isRoot = process.geteuid?.() === 0;
@@ -65,9 +64,10 @@ function forkUser(dataDir: string, { faults = "", dbUid, uid }: UserOptions): Ch
       ...home,
       PROVIDER_KEY: "must not reach the server",
     },
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+  child.stderr?.pipe(process.stderr);
   children.add(child);
   child.once("exit", () => children.delete(child));
   child.send({ dataDir, faults, dbUid });
@@ -118,15 +118,6 @@ export async function serverPid(dataDir: string): Promise<number> {
 /** A zombie is dead: its process entry no longer has a working directory. */
 export async function isServerAlive(pid: number): Promise<boolean> {
   return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
-}
-
-/** Polls a condition; the deadline only bounds a failing test. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 25_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
-    await wait(20);
-  }
 }
 
 /** Reads one value with one statement, on its own connection. */

@@ -38,7 +38,7 @@ beforeAll(async () => {
   search = createSearch({ db, log: createLog("silent"), clock: systemClock });
   const documents = Array.from({ length: DOCUMENTS }, (_, i) => documentOf(i + 1, `Sourdough bread number ${i}`));
   await db.tx((tx) => indexDocuments(tx, documents), { statementTimeoutMs: 0 });
-}, 120_000);
+});
 afterAll(async () => {
   server.close();
   await search.close();
@@ -47,7 +47,9 @@ afterAll(async () => {
 function start(model: string) {
   const { port } = server.address() as AddressInfo;
   const args = ["--conditions=promptd-source", PROCESS.pathname, url, `http://127.0.0.1:${port}/`, model];
-  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  child.stderr.pipe(process.stderr);
+  return child;
 }
 
 const countVectors = async () => {
