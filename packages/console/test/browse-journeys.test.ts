@@ -98,7 +98,7 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
         await cards.last().scrollIntoViewIfNeeded();
         return cards.count();
       };
-      await expect.poll(reached, { timeout: 20_000 }).toBe(PROMPTS + 2);
+      await expect.poll(reached).toBe(PROMPTS + 2);
       await page
         .getByRole("status")
         .filter({ hasText: `${PROMPTS + 2} prompts` })

@@ -134,7 +134,7 @@ async function fill(): Promise<void> {
 /** A failed run's error quotes the faulty input. */
 async function untilItSays(words: string, runId: string): Promise<void> {
   const read = async () => (await operator.client.send("getRun", { params: { runId } })).error;
-  const error = await pollUntil(read, { everyMs: 20, timeoutMs: 10_000 });
+  const error = await pollUntil(read, { everyMs: 20, timeoutMs: 90_000 });
   if (error?.includes(words) !== true) throw new Error(`The error of the run is ${error}`);
 }
 

@@ -53,7 +53,7 @@ describe("in a flood of four processes", () => {
     expect(times).toHaveLength(reports.reduce((sum, report) => sum + report.admitted, 0));
     expect(worstWindow(times)).toBe(5);
     expect(Math.min(...reports.map((report) => report.refused))).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   test("a key is admitted by no statement that starts after its revocation committed", async () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
@@ -67,5 +67,5 @@ describe("in a flood of four processes", () => {
     });
     const late = "select 1 from admissions where scope_id = $1 and statement_at > $2";
     expect(await engine.db.query(late, [accountId, revokedAt])).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -66,7 +66,6 @@ describe("the limiter", () => {
     [80, 2],
   ])(
     "admits at least 99% of the requests of a caller that sends five per second with %i ms of jitter each way (seed %i)",
-    { timeout: 120_000 },
     async (ms, seed) => {
       const jitterUs = fc.sample(fc.integer({ min: ms * -1_000, max: ms * 1_000 }), { seed, numRuns: 300 });
       const { accountId, answers } = await callSteadily(300, (i) => jitterUs[i] ?? 0);

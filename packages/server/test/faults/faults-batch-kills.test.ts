@@ -38,4 +38,4 @@ test("kill -9 of the worker, again and again, neither creates an item's run twic
   expect(results.map(({ key }) => key)).toEqual(items.map(({ key }) => key));
   expect(await fixture.findFaults()).toEqual([]);
   await worker.stop();
-}, 120_000);
+});

@@ -32,7 +32,6 @@ const hasOne = async () => (await running()).length === 1;
 describe("the database's clock", () => {
   test.each([60, -60, -3_600])(
     "jumping by %i s in the middle of a run costs it at most one attempt",
-    { timeout: 90_000 },
     async (seconds) => {
       const { promptVersionId } = await server.publish(ECHO);
       const body = { promptVersionId, ...textOf("sandbox: delay=2500\nslow") };
@@ -49,7 +48,7 @@ describe("the database's clock", () => {
     },
   );
 
-  test("jumping past a run's deadline ends it without a charge", { timeout: 90_000 }, async () => {
+  test("jumping past a run's deadline ends it without a charge", async () => {
     const { promptVersionId } = await server.publish(ECHO);
     const body = { promptVersionId, ...textOf("sandbox: delay=60000\nslow") };
     const ended = caller.client.runs.createAndWait(body);
@@ -87,24 +86,20 @@ describe("a machine whose own clock is wrong", () => {
       const other = await startTestServer({ environment: ENVIRONMENT, clock, log, role });
       onTestFinished(() => other.close());
       const found = { clock: expect.stringMatching(/ s ahead of the database's clock$/) as string, msg: "not ready" };
-      await expect.poll(() => lines, { timeout: 30_000 }).toContainEqual(expect.objectContaining(found));
+      await expect.poll(() => lines).toContainEqual(expect.objectContaining(found));
     },
     60_000,
   );
 
-  test.each([25 * HOUR_MS, -25 * HOUR_MS])(
-    "by %i ms runs, counts, and holds its lease like any other",
-    { timeout: 90_000 },
-    async (ms) => {
-      shiftMs = ms;
-      const { promptVersionId } = await server.publish(ECHO);
-      const ended = caller.client.runs.createAndWait({ promptVersionId, ...textOf("sandbox: delay=2000\nslow") });
-      await until(hasOne);
-      expect((await ended).runStatus).toBe("succeeded");
-      expect((await server.app.db.query("select attempt from runs"))[0]).toEqual({ attempt: 1 });
-      expect(await findFaults(server.app.db)).toEqual([]);
-    },
-  );
+  test.each([25 * HOUR_MS, -25 * HOUR_MS])("by %i ms runs, counts, and holds its lease like any other", async (ms) => {
+    shiftMs = ms;
+    const { promptVersionId } = await server.publish(ECHO);
+    const ended = caller.client.runs.createAndWait({ promptVersionId, ...textOf("sandbox: delay=2000\nslow") });
+    await until(hasOne);
+    expect((await ended).runStatus).toBe("succeeded");
+    expect((await server.app.db.query("select attempt from runs"))[0]).toEqual({ attempt: 1 });
+    expect(await findFaults(server.app.db)).toEqual([]);
+  });
 
   test("that changes while a request waits ends no wait early or late, because waits do not depend on it", async () => {
     const { promptVersionId } = await server.publish(ECHO);
@@ -118,7 +113,7 @@ describe("a machine whose own clock is wrong", () => {
     expect(await findFaults(server.app.db)).toEqual([]);
   });
 
-  test("opens a file's address until its expiry by its own clock, and not after", { timeout: 90_000 }, async () => {
+  test("opens a file's address until its expiry by its own clock, and not after", async () => {
     const { promptVersionId } = await server.publish(PICTURE);
     const run = await caller.client.runs.createAndWait({ promptVersionId, ...textOf("a picture") });
     const [output] = run.outputs;

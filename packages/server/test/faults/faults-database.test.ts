@@ -180,7 +180,7 @@ describe("a connection that is lost", () => {
     } finally {
       await api.close();
     }
-  }, 60_000);
+  });
 
   test("with the response to a worker's registration: it continues under the id that it wrote, and works", async () => {
     const cut = proxy.cutOnAnswerTo("insert into workers");
@@ -189,7 +189,7 @@ describe("a connection that is lost", () => {
     const run = await caller.client.runs.create(body);
     expect(run.runStatus).toBe("succeeded");
     expect(await findFaults(direct)).toEqual([]);
-  }, 60_000);
+  });
 
   test("again and again costs the current run no attempt: it ends as if nothing had happened", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
@@ -204,7 +204,7 @@ describe("a connection that is lost", () => {
     await untilAllFinal();
     expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
     expect(await findFaults(direct)).toEqual([]);
-  }, 60_000);
+  });
 
   test("every 30 ms under load: every response follows the specification, every run ends, and the ledger is exact", async () => {
     let cuts = 0;
@@ -225,7 +225,7 @@ describe("a connection that is lost", () => {
       expect([[SENT_TOO_OFTEN], [LOST_TOO_OFTEN]]).toContainEqual(outputs);
     }
     await expectSound();
-  }, 90_000);
+  });
 });
 
 describe("a database that is full or overloaded", () => {
@@ -245,7 +245,7 @@ describe("a database that is full or overloaded", () => {
     expect(await direct.query("select step, count(*)::int as sends from provider_calls group by 1 order by 1")).toEqual(
       STEPS.map((_, step) => ({ step, sends: 1 })),
     );
-  }, 60_000);
+  });
 
   test("costs a run no attempt, however often its statements time out", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
@@ -264,7 +264,7 @@ describe("a database that is full or overloaded", () => {
     await untilAllFinal();
     expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
     expect(await findFaults(direct)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("a database that does not respond at all", () => {
@@ -289,7 +289,7 @@ describe("a database that does not respond at all", () => {
     expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
     await untilAllFinal();
     expect(await findFaults(direct)).toEqual([]);
-  }, 90_000);
+  });
 
   test("gives many creates that wait for their account a 500 within seconds, and not one after another", async () => {
     const unlock = await lockAccount(caller.accountId);
@@ -311,7 +311,7 @@ describe("a database that does not respond at all", () => {
     for (const answer of settled) expect(answer).toMatchObject({ reason: { code: "SERVER_ERROR" } });
     expect(tookMs).toBeLessThan(LATEST_CREATE_MS);
     await expectSound();
-  }, 90_000);
+  });
 
   test("makes a worker drop its runs before their lease ends, and claim them again afterwards", async () => {
     const creating = caller.client.runs.createAndWait(
@@ -332,7 +332,7 @@ describe("a database that does not respond at all", () => {
     const [row] = await direct.query<{ attempt: number }>("select attempt from runs");
     expect(row?.attempt).toBeGreaterThanOrEqual(2); // a machine busy for a whole lease loses it once more
     expect(await findFaults(direct)).toEqual([]);
-  }, 90_000);
+  });
 });
 
 describe("lost notifications", () => {
@@ -372,4 +372,4 @@ test("backends that are terminated at random cost no run and no credit", async (
   expect(terminated).toBeGreaterThan(0);
   expect(outcomes.filter((outcome) => !KNOWN_OUTCOMES.includes(outcome))).toEqual([]);
   await expectSound();
-}, 90_000);
+});

@@ -72,7 +72,7 @@ describe("SIGTERM to an API process", () => {
     expect((await waiting).httpStatus).toBe(504);
     expect(await exit).toEqual({ code: 0, signal: null });
     await worker.kill();
-  }, 60_000);
+  });
 
   test("answers each of 200 waiting callers with 504 and the runId, resets no connection, and exits with 0", async () => {
     const fixture = installation();
@@ -95,7 +95,7 @@ describe("SIGTERM to an API process", () => {
     expect(await count("runs where status = 'succeeded' and attempt = 1")).toBe(200);
     expect(await fixture.findFaults()).toEqual([]);
     await worker.stop();
-  }, 90_000);
+  });
 
   test("also answers requests that were sent while the process was frozen, and resets none of them", async () => {
     const fixture = installation();
@@ -114,7 +114,7 @@ describe("SIGTERM to an API process", () => {
     expect(new Set(runIds).size).toBe(40);
     expect(await count("runs")).toBe(40);
     expect(await api.exit).toEqual({ code: 0, signal: null });
-  }, 60_000);
+  });
 
   test("answers waiting callers with 504 and the runId even while the database is down", async () => {
     const fixture = installation();
@@ -133,14 +133,13 @@ describe("SIGTERM to an API process", () => {
     proxy.blackhole(false);
     await exit;
     await proxy.close();
-  }, 60_000);
+  });
 
   test.for([
     { by: "their window's end", prefer: "wait=3", isStopped: false },
     { by: "a stop", prefer: "wait=60", isStopped: true },
   ])(
     "callers who joined a run by its key get its runId by $by even while the database is down",
-    { timeout: 60_000 },
     async ({ prefer, isStopped }) => {
       const fixture = installation();
       const caller = await fixture.createCaller();
@@ -182,7 +181,7 @@ describe("SIGTERM to an API process", () => {
     });
     expect(await server.exit).toEqual({ code: 1, signal: null });
     expect(performance.now() - secondMs).toBeLessThan(60_000); // not the 600 s of its grace
-  }, 90_000);
+  });
 });
 
 describe("SIGTERM to a worker", () => {
@@ -201,7 +200,7 @@ describe("SIGTERM to a worker", () => {
     expect(await worker.exit).toEqual({ code: 0, signal: null });
     expect(await count("runs where attempt = 0 and status = 'queued'")).toBe(1);
     expect(await count("workers")).toBe(0);
-  }, 60_000);
+  });
 
   test("releases runs that outlive the grace period, at once and without counting the attempt", async () => {
     const fixture = installation();
@@ -217,7 +216,7 @@ describe("SIGTERM to a worker", () => {
     expect((await Promise.all(sent)).map((answer) => answer.httpStatus)).toEqual(Array(20).fill(200));
     expect(await fixture.findFaults()).toEqual([]);
     await next.stop();
-  }, 60_000);
+  });
 
   test("also releases runs from a claim that completes after the signal", async () => {
     const server = await startTestServer({ role: "api" });
@@ -242,7 +241,7 @@ describe("SIGTERM to a worker", () => {
     } finally {
       await server.close();
     }
-  }, 60_000);
+  });
 });
 
 describe("a rolling restart under load", () => {
@@ -298,5 +297,5 @@ describe("a rolling restart under load", () => {
     expect(await count("runs where status = 'failed'")).toBe(0);
     expect(await fixture.findFaults()).toEqual([]);
     await Promise.all(Object.values(fleet).map((one) => one.stop()));
-  }, 120_000);
+  });
 });

@@ -67,4 +67,4 @@ test("every follower sees the end with the final text, and no piece twice with d
     expect(final.outputs[0]?.data.includes(preview), "the last call's text is part of the final one").toBe(true);
   }
   expect(await fixture.findFaults()).toEqual([]);
-}, 120_000);
+});

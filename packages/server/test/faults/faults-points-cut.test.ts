@@ -13,22 +13,18 @@ import { useInstallation } from "../support/use-installation.ts";
 const installation = useInstallation();
 
 describe("a process that loses its database connections", () => {
-  test.each(pointsInService(["create.before_commit", "finish.before_commit"]))(
-    "at %s",
-    { timeout: 90_000 },
-    async (point, way) => {
-      const fixture = installation();
-      const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "cut", [point, way]);
-      await first;
-      if (point === "drain.started") await doomed.exit;
-      const next = point === "drain.started" ? await fixture.start() : doomed;
-      expect((await createUntilAnswered(next.url)).runStatus).toBe("succeeded");
-      expectConnectionsLost(doomed.log);
-      await expectOneSoundRun(fixture);
-    },
-  );
+  test.each(pointsInService(["create.before_commit", "finish.before_commit"]))("at %s", async (point, way) => {
+    const fixture = installation();
+    const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "cut", [point, way]);
+    await first;
+    if (point === "drain.started") await doomed.exit;
+    const next = point === "drain.started" ? await fixture.start() : doomed;
+    expect((await createUntilAnswered(next.url)).runStatus).toBe("succeeded");
+    expectConnectionsLost(doomed.log);
+    await expectOneSoundRun(fixture);
+  });
 
-  test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
+  test.each(pointsAtStart(["claim.after_commit"]))("at %s", async (point, way) => {
     const fixture = installation();
     const { api, response } = await createWithoutWorker(fixture, way);
     // A start that loses its connections may fail; then it is started again.

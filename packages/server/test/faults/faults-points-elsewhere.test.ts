@@ -34,8 +34,6 @@ const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
   "embedded.before_ready": "below; killed: faults-embedded-kills.test.ts",
 };
 
-const LIMIT = { timeout: 90_000 };
-
 test("every registered point is on a run's path or tested elsewhere", () => {
   expect([...Object.keys(ON_THE_WAY), ...Object.keys(ELSEWHERE)].sort()).toEqual([...FAULT_POINTS].sort());
 });
@@ -54,7 +52,7 @@ describe("at its point before the commit a grant", () => {
     expect(await fixture.findFaults()).toEqual([]);
   };
 
-  test("that dies is made only once with the same key", LIMIT, async () => {
+  test("that dies is made only once with the same key", async () => {
     const fixture = installation();
     const argv = await order(fixture);
     const died = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:kill" });
@@ -62,7 +60,7 @@ describe("at its point before the commit a grant", () => {
     await expectOneGrant(fixture, argv);
   });
 
-  test("that freezes, and wakes after the same key was used, adds nothing", LIMIT, async () => {
+  test("that freezes, and wakes after the same key was used, adds nothing", async () => {
     const fixture = installation();
     const argv = await order(fixture);
     const sleeping = runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:stop" });
@@ -73,18 +71,14 @@ describe("at its point before the commit a grant", () => {
     await expectOneGrant(fixture, argv);
   });
 
-  test(
-    "that loses its connections is made at most once, and exactly once when repeated with the same key",
-    LIMIT,
-    async () => {
-      const fixture = installation();
-      const argv = await order(fixture);
-      const first = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:cut" });
-      expect(first.code).not.toBeNull();
-      expectConnectionsLost(first.errors.split("\n"));
-      await expectOneGrant(fixture, argv);
-    },
-  );
+  test("that loses its connections is made at most once, and exactly once when repeated with the same key", async () => {
+    const fixture = installation();
+    const argv = await order(fixture);
+    const first = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:cut" });
+    expect(first.code).not.toBeNull();
+    expectConnectionsLost(first.errors.split("\n"));
+    await expectOneGrant(fixture, argv);
+  });
 });
 
 describe("periodic work", () => {
@@ -154,7 +148,6 @@ describe("periodic work", () => {
 
   test.each(chosen<Point>(all, ["expire.before_commit", "file.after_unlink"]))(
     "whose worker dies at %s is done once by the next worker",
-    LIMIT,
     async (point) => {
       const fixture = installation();
       const { starting } = await startBroken(fixture, point, "kill");
@@ -168,7 +161,6 @@ describe("periodic work", () => {
 
   test.each(chosen<Point>(all, ["expire.before_commit"]))(
     "whose worker freezes at %s is done once by the next worker, even when the first one wakes",
-    LIMIT,
     async (point) => {
       const fixture = installation();
       const { starting } = await startBroken(fixture, point, "stop");
@@ -184,7 +176,6 @@ describe("periodic work", () => {
 
   test.each(chosen<Point>(all, []))(
     "whose worker loses its connections at %s is done once by the next worker",
-    LIMIT,
     async (point) => {
       const fixture = installation();
       const { starting } = await startBroken(fixture, point, "cut");
@@ -215,7 +206,6 @@ describe("halfway through its migrations a start", () => {
 
   test.each(chosen(["kill", "cut"], ["kill"]))(
     "that ends by %s is rolled back, and completed by the next one",
-    LIMIT,
     async (action) => {
       const died = await runCommand(["migrate"], { ...environment, PROMPTD_FAULT: `migrate.mid:${action}@3` });
       expect(died.code).not.toBe(0);
@@ -225,7 +215,7 @@ describe("halfway through its migrations a start", () => {
     },
   );
 
-  test("that freezes keeps another one waiting, which then has nothing to do", LIMIT, async () => {
+  test("that freezes keeps another one waiting, which then has nothing to do", async () => {
     const sleeping = runCommand(["migrate"], { ...environment, PROMPTD_FAULT: "migrate.mid:stop@3" });
     const pid = await pidOfFrozen(db);
     const waiting = runCommand(["migrate"], environment);
@@ -245,7 +235,6 @@ describe("at its point in the start of the embedded database a process", () => {
 
   test.each(chosen(["embedded.init_mid", "embedded.before_ready"], ["embedded.init_mid"]))(
     "that freezes at %s keeps another one waiting, and both use one server when it wakes",
-    LIMIT,
     async (point) => {
       const dataDir = await createDataDir();
       const sleeping = startUser(dataDir, { faults: `${point}:stop` });

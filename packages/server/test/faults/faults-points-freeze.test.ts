@@ -15,26 +15,22 @@ import { useInstallation } from "../support/use-installation.ts";
 const installation = useInstallation();
 
 describe("a process that is frozen, replaced, and woken", () => {
-  test.each(pointsInService(["call.before_send", "finish.before_commit"]))(
-    "at %s",
-    { timeout: 90_000 },
-    async (point, way) => {
-      const fixture = installation();
-      const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "stop", [point, way]);
-      await until(() => isFrozen(doomed.pid));
-      // It may be frozen with row locks of an open transaction: the database ends that after its own time limit.
-      const second = await fixture.start();
-      const response = await createUntilAnswered(second.url);
-      doomed.signal("SIGCONT");
-      await first;
-      expect(response.runStatus).toBe("succeeded");
-      await expectOneSoundRun(fixture);
-      await Promise.all([doomed.stop(), second.stop()]);
-      await expectOneSoundRun(fixture);
-    },
-  );
+  test.each(pointsInService(["call.before_send", "finish.before_commit"]))("at %s", async (point, way) => {
+    const fixture = installation();
+    const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "stop", [point, way]);
+    await until(() => isFrozen(doomed.pid));
+    // It may be frozen with row locks of an open transaction: the database ends that after its own time limit.
+    const second = await fixture.start();
+    const response = await createUntilAnswered(second.url);
+    doomed.signal("SIGCONT");
+    await first;
+    expect(response.runStatus).toBe("succeeded");
+    await expectOneSoundRun(fixture);
+    await Promise.all([doomed.stop(), second.stop()]);
+    await expectOneSoundRun(fixture);
+  });
 
-  test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
+  test.each(pointsAtStart(["claim.after_commit"]))("at %s", async (point, way) => {
     const fixture = installation();
     const { api, response } = await createWithoutWorker(fixture, way);
     const starting = fixture.start("worker", { PROMPTD_FAULT: `${point}:stop@1` });

@@ -21,7 +21,7 @@ const ATTEMPTS: Partial<Record<FaultPoint, readonly number[]>> = {
 };
 
 describe("a process that is killed", () => {
-  test.each(pointsAtStart())("at %s", { timeout: 90_000 }, async (point, way) => {
+  test.each(pointsAtStart())("at %s", async (point, way) => {
     const fixture = installation();
     const { api, response } = await createWithoutWorker(fixture, way);
     const doomed = await fixture.start("worker", { PROMPTD_FAULT: `${point}:kill@1` }).catch((error: unknown) => error);
@@ -35,7 +35,7 @@ describe("a process that is killed", () => {
     await Promise.all([api.stop(), next.stop()]);
   });
 
-  test.each(pointsInService())("at %s", { timeout: 90_000 }, async (point, way) => {
+  test.each(pointsInService())("at %s", async (point, way) => {
     const fixture = installation();
     const { doomed, first, createUntilAnswered } = await meetPoint(fixture, "kill", [point, way]);
     expect(await doomed.exit).toEqual({ code: null, signal: "SIGKILL" });

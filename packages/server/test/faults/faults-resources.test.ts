@@ -103,7 +103,7 @@ describe("a database whose connections others have taken", () => {
     expect(ended).toEqual(started.map(({ runId }) => ({ id: runId, status: "succeeded" })).toSorted(byId));
     expect((await caller.client.runs.createAndWait(bodyOf("afterwards"))).runStatus).toBe("succeeded");
     expect(await findFaults(direct)).toEqual([]);
-  }, 120_000);
+  });
 
   const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
 });
@@ -184,8 +184,8 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
     expect([...refused]).toEqual([500]);
 
     await rm(join(disk, "filler"));
-    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200, 90_000);
-    await until(async () => (await fixture.openRuns().catch(() => 1)) === 0, 90_000);
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    await until(async () => (await fixture.openRuns().catch(() => 1)) === 0);
     const ids = (await fixture.db.query<{ id: string }>("select id from runs")).map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(acknowledged.map(({ runId }) => runId)));
     expect((await client.runs.get(waiting.runId)).runStatus).toBe("succeeded");

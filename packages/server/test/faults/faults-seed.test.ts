@@ -59,7 +59,7 @@ async function killAtTheGrant(): Promise<void> {
 test.each([
   ["while its prompts are being published", killWhilePublishing],
   ["between its prompts and the demo key", killAtTheGrant],
-])("killed %s", { timeout: 120_000 }, async (_, kill) => {
+])("killed %s", async (_, kill) => {
   await kill();
   const next = await startPromptd({ environment });
   const prompts = await count("prompts where latest_version_id is not null");

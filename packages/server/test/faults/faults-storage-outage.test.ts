@@ -23,7 +23,7 @@ let caller: TestCaller;
 const callsOf = (runId: string) =>
   server.app.db.query<{ outcome: string | null }>("select outcome from provider_calls where run_id = $1", [runId]);
 const ended = (runId: string) =>
-  until(async () => (await caller.client.runs.get(runId)).runStatus.match(/succeeded|failed/) !== null, 60_000);
+  until(async () => (await caller.client.runs.get(runId)).runStatus.match(/succeeded|failed/) !== null);
 
 /** A released run is due again after some seconds; a test need not wait for them. */
 const retryNow = (runId: string) =>

@@ -21,7 +21,7 @@ const JOBS = [
 ] as const;
 
 describe.concurrent.each(JOBS)("a canceled run with %s", (_name, model, { seen, outcome }) => {
-  test("stops it at the provider while a worker waits for it", { timeout: 120_000 }, async (context) => {
+  test("stops it at the provider while a worker waits for it", async (context) => {
     const { double, fixture, ...acts } = await openVideoRuns(context);
     const run = await acts.createRun(model);
     const worker = await fixture.startHere("worker");
@@ -35,7 +35,7 @@ describe.concurrent.each(JOBS)("a canceled run with %s", (_name, model, { seen, 
     expect(await fixture.findFaults()).toEqual([]);
   });
 
-  test("stops it at the provider even when its worker is dead", { timeout: 120_000 }, async (context) => {
+  test("stops it at the provider even when its worker is dead", async (context) => {
     const { double, fixture, ...acts } = await openVideoRuns(context);
     const run = await acts.createRun(model);
     const worker = await fixture.start("worker");

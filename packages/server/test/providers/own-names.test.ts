@@ -124,7 +124,7 @@ beforeAll(async () => {
     maxBuffer: 64 * 2 ** 20,
   });
   made = JSON.parse(stdout) as typeof made;
-}, 180_000);
+});
 afterAll(async () => {
   if (reason !== null) return;
   await fixture.close();

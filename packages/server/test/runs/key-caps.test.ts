@@ -62,7 +62,7 @@ test("64 concurrent creates in four processes never exceed a cap, and leave no r
     for (const child of children) child.kill("SIGKILL");
   }
   expect([await used(key), await engine.audit()]).toEqual([200, []]);
-}, 60_000);
+});
 
 describe("a cap", () => {
   test("is used to the last credit, and credits that a run does not pay are available again", async () => {

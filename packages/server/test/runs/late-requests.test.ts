@@ -55,4 +55,4 @@ test("a GET, a long-poll, and a POST are answered at once with the run's current
   for (const { top } of answers) expect(top).toMatch(/^connection: close$/im);
   await closing;
   await server.close();
-}, 30_000);
+});

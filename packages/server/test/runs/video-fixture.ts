@@ -68,7 +68,7 @@ export async function openVideoRuns(
   onTestFinished(() => double.close());
   const fixture = await openInstallationFixture(database.url, {
     PROMPTD_MODELS_FILE: OVERLAY,
-    PROMPTD_LEASE_MS: "3000", // a worker on a busy machine must not count as lost: that would be another case
+    PROMPTD_LEASE_MS: "30000", // a worker on a busy machine must not count as lost: that would be another case
     GOOGLE_GENERATIVE_AI_API_KEY: "k",
     GOOGLE_GENERATIVE_AI_BASE_URL: double.url,
     FAL_API_KEY: "k",

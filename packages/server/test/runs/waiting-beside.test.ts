@@ -30,7 +30,7 @@ async function expectAllAnswered(waits: readonly ReturnType<TestCaller["client"]
 describe("a flood of refused requests", () => {
   beforeEach(() => open({ PROMPTD_RATE_LIMIT_PER_SECOND: "5", PROMPTD_SYNC_WAIT_MS: "60000" }));
 
-  test("costs none of a hundred waiting requests its response", { timeout: 120_000 }, async () => {
+  test("costs none of a hundred waiting requests its response", async () => {
     const callers = await Promise.all(Array.from({ length: 20 }, () => server.createCaller()));
     const waits = callers.flatMap(({ client }) => Array.from({ length: 5 }, () => client.runs.create(bodyOf("hello"))));
     await until(async () => (await openRuns()).length === waits.length);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const own = await createOwnSearch(fixture.db, null);
   plain = await measure(own, queries);
   await own.search.close();
-}, 120_000);
+});
 afterAll(() => fixture.close());
 
 // Fuse.js takes half a second per query: only `npm run eval:search` measures its figures again.
@@ -35,7 +35,7 @@ test("the fast peers still measure as in the stored results", async () => {
       classes: readStoredPeers("dev").find((kept) => kept.name === name)?.classes,
     });
   }
-}, 60_000);
+});
 
 test("a mediocre embedder costs almost nothing for words and typing errors, and little for paraphrases", async () => {
   const embedded = await createOwnSearch(fixture.db, createMediocreEmbedder());
@@ -47,7 +47,7 @@ test("a mediocre embedder costs almost nothing for words and typing errors, and 
   expect(lossOf("paraphrase")).toBeLessThan(0.05);
   // As if no process had been configured with it for as long as another model must wait.
   await fixture.db.query("update search_embedders set wanted_at = wanted_at - interval '11 minutes'");
-}, 60_000);
+});
 
 test("a good embedder improves paraphrases and makes nothing worse", async () => {
   const embedded = await createOwnSearch(fixture.db, createTestEmbedder(corpus, queries));
@@ -59,4 +59,4 @@ test("a good embedder improves paraphrases and makes nothing worse", async () =>
   expect(mean(after, "paraphrase")).toBeGreaterThan(mean(plain, "paraphrase") + 0.2);
   for (const cls of ["lexical", "typo"]) expect(mean(after, cls)).toBeGreaterThanOrEqual(mean(plain, cls));
   await embedded.search.close();
-}, 60_000);
+});

@@ -55,7 +55,7 @@ test("the general vectors are exactly what the kept words produce, byte for byte
   const built = await buildGeneralVectors(learned, readTrainingPrompts());
   const rebuild = "run: node --conditions=promptd-source scripts/build-search-data.ts";
   expect(hashSections(built), rebuild).toBe(hashSections(await readSections("general-vectors.bin.gz")));
-}, 60_000);
+});
 
 test("the shipped vectors cover the words of the training prompts and common English", async () => {
   const [learned, general] = (await loadBuiltInEmbedder()).tables;

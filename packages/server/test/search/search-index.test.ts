@@ -267,4 +267,4 @@ test("four thousand prompts in one transaction are indexed and found", async () 
   await fixture.db.query(
     "truncate search_docs, search_postings, search_terms, search_vocab, search_embeddings, search_changes",
   );
-}, 120_000);
+});

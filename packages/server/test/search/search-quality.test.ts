@@ -15,7 +15,7 @@ beforeAll(async () => {
   fixture = await openSearch();
   await indexCorpus(fixture.db, corpus);
   own = await createOwnSearch(fixture.db, null);
-}, 120_000);
+});
 afterAll(async () => {
   await own.search.close();
   await fixture.close();
@@ -26,7 +26,7 @@ test("ranking is no worse than required, and at most .01 worse than the stored r
     const measured = await measure(own, readJudgments(file));
     expect(checkGate(set, [measured], readStoredPeers(set))).toEqual([]);
   }
-}, 60_000);
+});
 
 /** All 4,098 titles take more than a minute, so only every eighth is tested unless PROMPTD_TEST_TITLES=all. */
 const TITLES_STEP = process.env["PROMPTD_TEST_TITLES"] === "all" ? 1 : 8;

@@ -31,7 +31,7 @@ let fixture: SearchFixture;
 beforeAll(async () => {
   fixture = await openSearch({ wordsTimeoutMs: 30_000 }); // a busy machine must not make them titles alone
   await indexCorpus(fixture.db, shipped);
-}, 120_000);
+});
 afterAll(() => fixture.close());
 
 test("every title of a shipped prompt finds its prompt first, however it is typed", { timeout: 300_000 }, async () => {

@@ -96,5 +96,5 @@ test("the audit compares a catalogue with several pages", async () => {
   await runTick("search-audit");
   expect(await indexed()).toHaveLength(count);
   expect(errors).toEqual([{ removed: 2, written: 1 }]);
-}, 60_000);
+});
 const LAST = "ffffffff-ffff-7fff-bfff-ffffffffffff";

@@ -138,7 +138,7 @@ test("PROMPTD_FILE_TTL_SECONDS shortens the life of a file: an address that work
     const { pathname, search } = new URL(run.outputs[0]?.data ?? "");
     const ask = () => client.request({ method: "GET", path: pathname + search, headers: { authorization: null } });
     expect((await ask()).httpStatus).toBe(200);
-    await expect.poll(async () => (await ask()).httpStatus, { timeout: 10_000 }).toBe(410);
+    await expect.poll(async () => (await ask()).httpStatus).toBe(410);
     expect(errorOf(await ask()).message).toContain("A run's files are available for 2 seconds.");
   } finally {
     await short.close();

@@ -108,7 +108,7 @@ describe("a row", () => {
     // Uses are counted every few seconds, of runs at least 15 seconds old.
     ahead = 20;
     await server.shiftTime(ahead);
-    await expect.poll(async () => (await find("axolotl", first.promptId)).uses, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await find("axolotl", first.promptId)).uses).toBe(2);
   });
 
   test("counts the votes in upVotes, one per account", async () => {
