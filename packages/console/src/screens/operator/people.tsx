@@ -88,7 +88,15 @@ interface PeopleProps {
 function People({ q, onMade }: PeopleProps) {
   const people = useInfiniteQuery(peopleQuery(q));
   return (
-    <ListPanel list={people} what="The people" empty={<Empty icon={Users} title="No people match" />}>
+    <ListPanel
+      list={people}
+      what="The people"
+      empty={
+        <Empty icon={Users} title="No people match">
+          An account that nobody has signed in to is under Accounts.
+        </Empty>
+      }
+    >
       {(rows) => (
         <Table
           label="People"
