@@ -38,7 +38,7 @@ export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Re
   const context = contextOf(template, scope);
   let text: string;
   try {
-    text = renderWithin(template, context);
+    text = engine.renderSync([...template.nodes], context) as string;
   } catch (error) {
     if (isLimitError(error)) return { kind: "too-long", length: null };
     throw error;
@@ -46,20 +46,6 @@ export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Re
   // Check the length first: the text is a rope, and comparing or copying 500 MB would itself do the harm.
   if (text.length > RENDERED_LENGTH_MAX) return { kind: "too-long", length: text.length };
   return { kind: "text", text: text.toWellFormed() };
-}
-
-/**
- * The time limit stops a template that computes too much. A paused process (garbage collection, a busy machine) reaches
- * it too, so a rendering fails only if it is slow twice.
- */
-function renderWithin(template: ParsedTemplate, context: object): string {
-  const render = () => engine.renderSync([...template.nodes], context) as string;
-  try {
-    return render();
-  } catch (error) {
-    if (!/render limit exceeded/.test(messageOf(error))) throw error;
-    return render();
-  }
 }
 
 /** V8 reports a text over 512 MiB as `Invalid string length`. */
