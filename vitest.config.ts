@@ -102,8 +102,9 @@ export default defineConfig({
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     // Many tests wait for a database or a process. On two cores, four workers leave a quarter idle, five 7%, and eight
     // nothing, but eight take a fifth more processor time for the same tests
-    // (docs/decisions/2026-11-27-what-tests-cost.md).
-    maxWorkers: Math.max(5, availableParallelism()),
+    // (docs/decisions/2026-11-27-what-tests-cost.md). A run of all checks prefers a sure result to a fast one: three leave
+    // each test enough of a machine that is busy with other work.
+    maxWorkers: jsonFile === undefined ? Math.max(5, availableParallelism()) : 3,
     // A worker runs many files: reloading the sources for each took a third of the processor time (2026-11-22).
     isolate: false,
     // A worker does not live long enough for V8's memory management to pay off. With the defaults, young objects fill
