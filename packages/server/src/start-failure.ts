@@ -22,6 +22,9 @@ export async function orStartFailure<Result>(
   }
 }
 
+/** Publishing the marketplace alone may take longer than other work waits out an outage. */
+const STEP_RETRY_MS = 60_000;
+
 /**
  * Runs a startup step against a database that was reachable a moment ago. It waits out an outage, and reports a long one.
  * @param options its signal cancels the startup.
@@ -31,7 +34,7 @@ export async function throughOutage<Result>(
   { signal }: { readonly signal?: AbortSignal | undefined },
 ): Promise<Result> {
   try {
-    return await retry(work, { ...OUTAGE_POLICY, signal });
+    return await retry(work, { ...OUTAGE_POLICY, timeoutMs: STEP_RETRY_MS, signal });
   } catch (cause) {
     if (!isOutage(cause)) throw cause;
     signal?.throwIfAborted();

@@ -56,8 +56,8 @@ export interface TestServer {
   createCaller(options?: CallerOptions): Promise<TestCaller>;
   /** The same account with another key. */
   createKey(accountId: string, terms?: Partial<KeyTerms>): Promise<TestCaller>;
-  /** A client that checks every response against the contract. Without retries. */
-  clientOf(apiKey: string, url?: string): Client;
+  /** A client that checks every response against the contract. Without retries by default. */
+  clientOf(apiKey: string, url?: string, maxRetries?: number): Client;
   grant(accountId: string, grant: TestGrant): Promise<void>;
   /** Publishes a prompt file under a new author, or the given one. */
   publish(text: string, options?: TestPublishOptions): Promise<PublishedPrompt>;
@@ -134,8 +134,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 function createActions(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
   const url = app.listenUrl ?? "";
   const newId = createIdSource(systemClock);
-  const clientOf = (apiKey: string, baseUrl = url) =>
-    createClient({ baseUrl, apiKey, maxRetries: 0, fetch: auditedFetch });
+  const clientOf = (apiKey: string, baseUrl = url, maxRetries = 0) =>
+    createClient({ baseUrl, apiKey, maxRetries, fetch: auditedFetch });
   let created = 0;
   let granted = 0;
 

@@ -1,5 +1,5 @@
 /** Many callers at once: nothing is lost, nothing is charged twice, no credit is left on hold. */
-import { createClient, type Client } from "@promptd/client";
+import type { Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -25,7 +25,7 @@ test("1,000 runs created at once by 50 accounts all end, and the ledger is exact
   for (let i = 0; i < ACCOUNTS; i += 1) {
     const { apiKey } = await server.createCaller({ credits: 100 });
     // It repeats a failed request, as callers should: the database of a starved machine does not answer all in time.
-    callers.push(createClient({ baseUrl: server.url, apiKey }));
+    callers.push(server.clientOf(apiKey, server.url, 5));
   }
   const create = (client: Client): Promise<Run[]> =>
     Promise.all(

@@ -17,7 +17,7 @@ export interface RetryOptions {
   readonly backoff?: Backoff;
   /** Includes the first attempt. */
   readonly attempts?: number;
-  /** No attempt begins later than this after the first failure, however long the work took until then. */
+  /** No attempt begins later than this after the first. */
   readonly timeoutMs?: number;
   /** Ends the retries, and the pause between two attempts. */
   readonly signal?: AbortSignal | undefined;
@@ -37,13 +37,12 @@ export async function retry<Result>(
   options: RetryOptions,
 ): Promise<Result> {
   const { on, backoff, attempts = Infinity, timeoutMs = Infinity, signal, nowMs = () => performance.now() } = options;
-  let untilMs = Infinity;
+  const untilMs = nowMs() + timeoutMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work(attempt);
     } catch (error) {
       if (signal?.aborted === true || attempt >= attempts || !on(error)) throw error;
-      if (attempt === 1) untilMs = nowMs() + timeoutMs;
       const delayMs = backoff === undefined ? 0 : fullJitterDelayMs(attempt, backoff);
       if (nowMs() + delayMs > untilMs) throw error;
       options.onRetry?.(error, attempt);
