@@ -30,7 +30,8 @@ interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly responses: Readonly<Record<string, Response>>;
   readonly requestBody?: WithContent;
-  readonly security?: readonly unknown[];
+  readonly security?: readonly object[];
+  readonly "x-scope"?: string;
 }
 interface Document {
   readonly openapi: string;
@@ -151,6 +152,14 @@ describe("the OpenAPI document", () => {
     const ids = allOperations.map(({ operationId }) => operationId);
     expect(ids).not.toContain(undefined);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("names a scope only for operations that accept a token", () => {
+    const operations = Object.values(manage.paths).flatMap((path) => Object.values(path));
+    const scoped = operations.filter((one) => one["x-scope"] !== undefined);
+    expect(scoped.length).toBeGreaterThan(0);
+    const withoutToken = scoped.filter(({ security }) => !(security?.some((kind) => "token" in kind) ?? true));
+    expect(withoutToken.map(({ operationId }) => operationId)).toEqual([]);
   });
 
   test("describes q as the server reads it: a longer text that trims to 200 characters is allowed", () => {

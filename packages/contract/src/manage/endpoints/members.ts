@@ -174,7 +174,7 @@ export const membersEndpoints = {
     subject: "invitationId",
   },
   updatePerson: {
-    ...operator,
+    role: "operator",
     auth: "session", // a leaked token must not make anybody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
@@ -183,7 +183,7 @@ export const membersEndpoints = {
     subject: "personId",
   },
   signOutPerson: {
-    ...operator,
+    role: "operator",
     auth: "session", // like every change of a person
     method: "POST",
     path: "/manage/v1/people/:personId/sign-out",
@@ -192,7 +192,7 @@ export const membersEndpoints = {
     subject: "personId",
   },
   createSignInLink: {
-    ...operator,
+    role: "operator",
     auth: "session", // a leaked token must not become a session
     method: "POST",
     path: "/manage/v1/people/:personId/sign-in-link",
