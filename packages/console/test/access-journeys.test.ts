@@ -69,6 +69,7 @@ describe.skipIf(findBrowser() === null)("signing in", () => {
     await travel(browser, "forgotten", async ({ page, complaints }) => {
       await page.goto(`${server.url}/sign-in`);
       await page.getByRole("link", { name: "Request a link" }).click();
+      await page.getByRole("heading", { name: "Forgot your password?" }).waitFor(); // both pages ask for the email
       await page.getByLabel("Email").fill(email);
       await page.getByRole("button", { name: "Send link" }).click();
       await page.getByText(`If someone signs in here with ${email}`).waitFor();

@@ -6,7 +6,7 @@ import { createLease, type Lease } from "../../src/runs/work/lease.ts";
 import { recoverAtBoot } from "../../src/runs/work/sweep.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
-const LEASE_MS = 3_000;
+const LEASE_MS = 12_000;
 
 let engine: Engine;
 let lease: Lease | null = null;
