@@ -96,12 +96,12 @@ describe("with a worker in another process", () => {
   });
 
   test("a waiting POST wakes as soon as the run ends there, not at its next poll", async () => {
-    const waits = () => postRun(caller.client, bodyOf(version, { do: "tokens=2" }));
-    await waits();
+    const createAndWait = () => postRun(caller.client, bodyOf(version, { do: "tokens=2" }));
+    await createAndWait();
     // If polls ended the waits, each would end a second after the one before it.
     await eventually(async () => {
       const startedMs = performance.now();
-      expect((await waits()).httpStatus).toBe(200);
+      expect((await createAndWait()).httpStatus).toBe(200);
       expect(performance.now() - startedMs).toBeLessThan(500);
     });
   });
